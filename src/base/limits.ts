@@ -1,0 +1,59 @@
+/** Every limit of the service: default, bounds and reason. Validated at start, shown by `--print-config`. */
+
+export interface Limit {
+  readonly default: number;
+  readonly min: number;
+  readonly max: number;
+  readonly why: string;
+}
+
+const limit = (value: number, min: number, max: number, why: string): Limit => ({
+  default: value,
+  min,
+  max,
+  why,
+});
+
+export const LIMITS = {
+  slots: limit(8, 1, 65_535, "rows of resident state; a dispatch has at most 65,535 groups"),
+  frame: limit(10, 1, 256, "time steps a session advances in one step"),
+  bodyBytesMax: limit(64 << 20, 1, 2 ** 31, "a body is held whole in memory"),
+  controlBytesMax: limit(64 << 10, 1, 2 ** 31, "a JSON body that is no chunk"),
+  answerBytesMax: limit(64 << 20, 1, 2 ** 31, "f32 bytes of outputs in one answer to ?wait=true"),
+  queueStepsMax: limit(65_536, 1, 2 ** 31, "time steps waiting per session"),
+  queueBytesMax: limit(64 << 20, 1, 2 ** 32, "input bytes waiting per session"),
+  seqWindow: limit(256, 1, 65_536, "finished chunks a session remembers for repeats"),
+  waitingSessionsMax: limit(1024, 0, 65_536, "requests waiting for a slot per model"),
+  ringBytesMax: limit(4 << 20, 1, 2 ** 32, "output bytes held per session for late readers"),
+  readersMax: limit(16, 1, 1024, "SSE readers per session"),
+  readerBytesMax: limit(1 << 20, 1, 2 ** 30, "unsent bytes a reader may fall behind"),
+  recordValuesMax: limit(65_536, 0, 2 ** 24, "recorded values per time step and session"),
+  ttlSecondsMax: limit(86_400, 1, 2 ** 31, "longest idle life time of a session"),
+  ttlSeconds: limit(300, 0, 2 ** 31, "default idle life time of a session; 0 means for ever"),
+  stepRetries: limit(2, 0, 10, "times a failed step is run again before its chunk is given up"),
+  waitSecondsMax: limit(60, 1, 3600, "longest time ?wait=true holds an answer back"),
+  goneSeconds: limit(600, 0, 86_400, "time an ended session answers 410 before 404"),
+  goneMax: limit(65_536, 0, 2 ** 24, "ended sessions that are remembered"),
+  goneBytesMax: limit(256 << 20, 0, 2 ** 40, "output bytes held for ended sessions, all together"),
+  modelBytesMax: limit(1 << 30, 1, 2 ** 40, "size of a model file"),
+  modelSecondsMax: limit(60, 1, 3600, "time to read a model file"),
+  modelNodesMax: limit(2_000, 1, 1e6, "nodes of a model, nested graphs included"),
+  modelDepthMax: limit(8, 1, 64, "nesting of graphs"),
+} satisfies Record<string, Limit>;
+
+export type LimitName = keyof typeof LIMITS;
+export type Limits = Readonly<Record<LimitName, number>>;
+
+/** All defaults, some replaced. Throws a RangeError naming the limit and its bounds. */
+export function makeLimits(overrides: Partial<Limits> = {}): Limits {
+  const limits: Partial<Record<LimitName, number>> = {};
+  for (const name of Object.keys(LIMITS) as LimitName[]) {
+    const { default: value, min, max } = LIMITS[name];
+    const wanted = overrides[name] ?? value;
+    if (!Number.isInteger(wanted) || wanted < min || wanted > max) {
+      throw new RangeError(`${name} must be a whole number from ${min} to ${max}, got ${wanted}`);
+    }
+    limits[name] = wanted;
+  }
+  return limits as Limits;
+}

@@ -1,0 +1,209 @@
+/**
+ * NumPy's `.npy` format, the part that a spike train needs: versions 1 to 3, C order, little-endian
+ * numbers, read as f32; written as `<f4`, byte for byte as NumPy writes it. A header is data from
+ * outside: nothing is allocated before its sizes agree with the bytes that are there.
+ *
+ * Every refusal is `bad_array`, with the reason; who reads a file says `input_unreadable` itself.
+ */
+import { GanglionError } from "./errors.ts";
+
+export interface NpyArray {
+  /** As NumPy names it: `<f4`, `|u1`, … */
+  readonly dtype: string;
+  /** Empty for a scalar. */
+  readonly shape: number[];
+  /** Row-major, rounded to f32. */
+  readonly values: Float32Array;
+}
+
+const MAGIC = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59]; // \x93NUMPY
+const HEADER_BYTES_MAX = 65_536;
+const AXES_MAX = 32;
+const ALIGNMENT = 64;
+/** NumPy leaves room for the first axis to grow to this many digits when a file is appended to. */
+const GROWTH_DIGITS = 21;
+
+interface ItemType {
+  readonly bytes: number;
+  read(data: ArrayBuffer): ArrayLike<number>;
+}
+
+const ITEM_TYPES: Readonly<Record<string, ItemType>> = {
+  "<f4": { bytes: 4, read: (data) => new Float32Array(data) },
+  "<f8": { bytes: 8, read: (data) => new Float64Array(data) },
+  "|u1": { bytes: 1, read: (data) => new Uint8Array(data) },
+  "|i1": { bytes: 1, read: (data) => new Int8Array(data) },
+  "|b1": { bytes: 1, read: (data) => new Uint8Array(data).map((byte) => byte === 0 ? 0 : 1) },
+  "<i2": { bytes: 2, read: (data) => new Int16Array(data) },
+  "<i4": { bytes: 4, read: (data) => new Int32Array(data) },
+  "<i8": { bytes: 8, read: (data) => Float64Array.from(new BigInt64Array(data), Number) },
+};
+
+/** The element types that `parseNpy` takes. */
+export const NPY_DTYPES: readonly string[] = Object.keys(ITEM_TYPES);
+
+/** Reads one array. Throws `bad_array` for anything but what the head of this file says. */
+export function parseNpy(bytes: Uint8Array): NpyArray {
+  const { text, dataStart } = readHeader(bytes);
+  const { descr, fortranOrder, shape } = parseHeader(text);
+  const dtype = canonicalDtype(descr);
+  const type = ITEM_TYPES[dtype];
+  if (type === undefined) {
+    refuse(`Element type "${descr.slice(0, 40)}" is not taken; taken are ${NPY_DTYPES.join(" ")}`);
+  }
+  if (fortranOrder) refuse("The array is in Fortran order; save it with numpy.ascontiguousarray");
+  const dataBytes = bytes.byteLength - dataStart;
+  const count = countValues(shape, Math.floor(dataBytes / type.bytes));
+  if (count === null || count * type.bytes !== dataBytes) {
+    refuse(
+      `Shape [${shape.join(", ")}] of "${dtype}" does not fit the ${dataBytes} bytes of data`,
+    );
+  }
+  // A copy, because the data need not lie at a multiple of its element size.
+  const data = bytes.slice(dataStart).buffer as ArrayBuffer;
+  const values = type.read(data);
+  return { dtype, shape, values: values instanceof Float32Array ? values : new Float32Array(values) };
+}
+
+/** The file of a `<f4` array, format version 1. */
+export function writeNpy(values: Float32Array, shape: readonly number[]): Uint8Array<ArrayBuffer> {
+  const count = countValues(shape, values.length);
+  if (count !== values.length) {
+    throw new RangeError(`Shape [${shape.join(", ")}] does not hold ${values.length} values`);
+  }
+  const axes = shape.length === 1 ? `${shape[0]},` : shape.join(", ");
+  let header = `{'descr': '<f4', 'fortran_order': False, 'shape': (${axes}), }`;
+  if (shape.length > 0) header += " ".repeat(GROWTH_DIGITS - String(shape[0]).length);
+  const used = MAGIC.length + 4 + header.length + 1;
+  header += " ".repeat((ALIGNMENT - used % ALIGNMENT) % ALIGNMENT) + "\n";
+
+  const dataStart = MAGIC.length + 4 + header.length;
+  const bytes = new Uint8Array(dataStart + values.byteLength);
+  bytes.set(MAGIC);
+  bytes.set([1, 0, header.length & 0xff, header.length >> 8], MAGIC.length);
+  bytes.set(new TextEncoder().encode(header), MAGIC.length + 4);
+  bytes.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), dataStart);
+  return bytes;
+}
+
+function refuse(reason: string): never {
+  throw new GanglionError("bad_array", reason);
+}
+
+/** Product of a shape, or null where it exceeds `max` (so that it never overflows). */
+function countValues(shape: readonly number[], max: number): number | null {
+  if (shape.includes(0)) return 0;
+  let count = 1;
+  for (const axis of shape) {
+    if (axis > max / count) return null;
+    count *= axis;
+  }
+  return count;
+}
+
+function readHeader(bytes: Uint8Array): { text: string; dataStart: number } {
+  if (bytes.byteLength < 10 || MAGIC.some((byte, i) => bytes[i] !== byte)) {
+    refuse("This is not an .npy array: it does not begin with \\x93NUMPY");
+  }
+  const version = bytes[6]!;
+  if (version < 1 || version > 3 || bytes[7] !== 0) {
+    refuse(`Format version ${version}.${bytes[7]} of .npy is not known; known are 1.0, 2.0, 3.0`);
+  }
+  const headerStart = version === 1 ? 10 : 12;
+  if (bytes.byteLength < headerStart) refuse("The array is cut off inside its header");
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const length = version === 1 ? view.getUint16(8, true) : view.getUint32(8, true);
+  if (length > HEADER_BYTES_MAX) {
+    refuse(`The header has ${length} bytes, more than ${HEADER_BYTES_MAX}`);
+  }
+  const dataStart = headerStart + length;
+  if (bytes.byteLength < dataStart) refuse("The array is cut off inside its header");
+  const encoding = version === 3 ? "utf-8" : "latin1";
+  const text = new TextDecoder(encoding).decode(bytes.subarray(headerStart, dataStart));
+  return { text, dataStart };
+}
+
+/** One-byte types have no byte order, whatever a writer says; `=` and big-endian stay as they are. */
+function canonicalDtype(descr: string): string {
+  return /^[<>|=]?[uib]1$/.test(descr) ? `|${descr.slice(-2)}` : descr;
+}
+
+interface Header {
+  readonly descr: string;
+  readonly fortranOrder: boolean;
+  readonly shape: number[];
+}
+
+const TOKEN = /\s*(?:('[^'\\\n]*'|"[^"\\\n]*")|(\d+)L?|(True|False)|([{}()[\]:,]))/y;
+
+/** The header is a Python dict with exactly three keys. */
+function parseHeader(text: string): Header {
+  const tokens = tokenise(text);
+  let at = 0;
+  const peek = (): string | undefined => tokens[at];
+  const next = (): string => tokens[at++] ?? refuse("The header ends too early");
+  const take = (wanted: string): void => {
+    const token = next();
+    if (token !== wanted) refuse(`The header has ${token} where ${wanted} belongs`);
+  };
+  const values = new Map<string, string | boolean | number[]>();
+  take("{");
+  while (peek() !== "}") {
+    const key = unquote(next());
+    take(":");
+    if (values.has(key)) refuse(`The header gives "${key}" twice`);
+    values.set(key, parseValue(key, next, peek));
+    if (peek() === ",") next();
+    else if (peek() !== "}") refuse("The header lacks a comma");
+  }
+  take("}");
+  if (peek() !== undefined) refuse("The header goes on after its closing brace");
+  const descr = values.get("descr");
+  const fortranOrder = values.get("fortran_order");
+  const shape = values.get("shape");
+  const complete = values.size === 3 && typeof descr === "string" &&
+    typeof fortranOrder === "boolean" && Array.isArray(shape);
+  if (!complete) refuse("The header must give descr, fortran_order and shape, and nothing else");
+  return { descr, fortranOrder, shape };
+}
+
+function parseValue(
+  key: string,
+  next: () => string,
+  peek: () => string | undefined,
+): string | boolean | number[] {
+  const token = next();
+  if (token === "True" || token === "False") return token === "True";
+  if (token === "[") refuse("Structured element types are not taken");
+  if (token !== "(") return unquote(token);
+  const axes: number[] = [];
+  while (peek() !== ")") {
+    const axis = next();
+    if (!/^\d+$/.test(axis)) refuse(`The header has ${axis} in "${key}"`);
+    if (!Number.isSafeInteger(Number(axis))) refuse(`An axis of ${axis} is too long`);
+    axes.push(Number(axis));
+    if (axes.length > AXES_MAX) refuse(`The array has more than ${AXES_MAX} axes`);
+    if (peek() === ",") next();
+    else if (peek() !== ")" || axes.length === 1) refuse("The header's shape is not a tuple");
+  }
+  next();
+  return axes;
+}
+
+function tokenise(text: string): string[] {
+  const tokens: string[] = [];
+  const end = text.trimEnd().length;
+  TOKEN.lastIndex = 0;
+  while (TOKEN.lastIndex < end) {
+    const at = TOKEN.lastIndex;
+    const match = TOKEN.exec(text);
+    if (match === null) refuse(`The header cannot be read at character ${at}`);
+    tokens.push(match[1] ?? match[2] ?? match[3] ?? match[4]!);
+  }
+  return tokens;
+}
+
+function unquote(token: string): string {
+  if (!/^['"]/.test(token)) refuse(`The header has ${token} where a string belongs`);
+  return token.slice(1, -1);
+}

@@ -1,0 +1,52 @@
+/**
+ * The arithmetic rules every executor shares (docs/numerics.md): canonical values, the snap, and the
+ * packing of spikes into words. Plain functions on numbers and typed arrays.
+ */
+
+/** Values smaller than this are stored as +0, so that drivers which flush subnormals agree with those that do not. */
+export const SNAP_BELOW = 1e-30;
+
+/** f32(1e-30), the value that shaders compare with. */
+export const SNAP_BELOW_F32: number = Math.fround(SNAP_BELOW);
+
+const SUBNORMAL_BELOW = 2 ** -126;
+
+/** |x| < 1e-30 → +0; NaN and infinities pass. */
+export function snap(x: number): number {
+  return Math.abs(x) < SNAP_BELOW_F32 ? 0 : x;
+}
+
+/** Turns −0 and f32 subnormals of an array into +0, in place; returns the array. */
+export function canonicalise(values: Float32Array): Float32Array {
+  for (let i = 0; i < values.length; i++) {
+    if (Math.abs(values[i]!) < SUBNORMAL_BELOW) values[i] = 0;
+  }
+  return values;
+}
+
+/** Position of the first NaN or infinity, or −1. */
+export function firstNonFinite(values: ArrayLike<number>): number {
+  for (let i = 0; i < values.length; i++) {
+    if (!Number.isFinite(values[i]!)) return i;
+  }
+  return -1;
+}
+
+/** Rounds halves to even, as Python and IEEE do. */
+export function roundHalfEven(x: number): number {
+  const floor = Math.floor(x);
+  const rest = x - floor;
+  if (rest < 0.5) return floor;
+  if (rest > 0.5) return floor + 1;
+  return floor % 2 === 0 ? floor : floor + 1;
+}
+
+/** u32 words that hold `count` spikes, 32 a word. */
+export function wordsOf(count: number): number {
+  return (count + 31) >>> 5;
+}
+
+/** Product of a shape; 1 for a scalar. */
+export function sizeOf(shape: readonly number[]): number {
+  return shape.reduce((product, axis) => product * axis, 1);
+}

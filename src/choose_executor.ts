@@ -1,0 +1,97 @@
+/**
+ * Which executor runs a model (DESIGN §8). `auto` takes a WebGPU adapter whose golden frame agrees,
+ * hardware before software, else the CPU; `webgpu` and `cpu` insist. What was decided and why goes to
+ * `say`, one line each.
+ */
+import { type Clock, realClock } from "./base/clock.ts";
+import { GanglionError } from "./base/errors.ts";
+import { CpuExecutor } from "./cpu/mod.ts";
+import { type Executor, GpuExecutor, openDevice } from "./engine/mod.ts";
+import { goldenFrame } from "./golden_frame.ts";
+import type { Plan } from "./model/plan.ts";
+import { findGpu, readbackVerdict, runtime } from "./runtime/mod.ts";
+
+export type DeviceChoice = "auto" | "webgpu" | "cpu";
+
+export interface ChooseOptions {
+  readonly slots: number;
+  readonly frame: number;
+  readonly device?: DeviceChoice;
+  /** Also compares a software adapter with the CPU executor on this model, which takes a moment. */
+  readonly measure?: boolean;
+  readonly say?: (line: string) => void;
+  readonly clock?: Clock;
+}
+
+/** A measurement stops after the first step that ends later than this. */
+const MEASURE_MS = 60;
+const MEASURE_ROWS_MAX = 8;
+
+export async function chooseExecutor(plan: Plan, options: ChooseOptions): Promise<Executor> {
+  const { device = "auto", say = () => {} } = options;
+  if (device === "cpu") return new CpuExecutor(plan, options);
+  try {
+    const executor = await openWebGpu(plan, options);
+    if (executor.info.software && options.measure) {
+      say(await compareWithCpu(executor, options.clock ?? realClock));
+    }
+    return executor;
+  } catch (error) {
+    if (device === "webgpu") throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    say(`${plan.name} runs on the CPU executor: ${reason}`);
+    return new CpuExecutor(plan, options);
+  }
+}
+
+async function openWebGpu(plan: Plan, { slots, frame }: ChooseOptions): Promise<GpuExecutor> {
+  const search = await findGpu();
+  if (search.gpu === null) {
+    throw new GanglionError("device_unavailable", `There is no WebGPU: ${search.reason}`);
+  }
+  const open = await openDevice(search.gpu);
+  const { name, version } = runtime;
+  const readback = await readbackVerdict({ runtime: name, version, adapter: open.name });
+  const numerics = `${open.name}/${name} ${version}`;
+  const executor = await GpuExecutor.create(plan, open, { slots, frame, readback, numerics });
+  const verdict = await goldenFrame(executor);
+  if (verdict === "wrong") {
+    await executor.close();
+    throw new GanglionError(
+      "device_unavailable",
+      `The adapter "${open.name}" computes this model wrongly (its golden frame disagrees)`,
+    );
+  }
+  if (verdict === "exact") executor.declareNumerics("exact-1");
+  return executor;
+}
+
+async function compareWithCpu(gpu: Executor, clock: Clock): Promise<string> {
+  const cpu = new CpuExecutor(gpu.plan, gpu);
+  const onGpu = await stepMs(gpu, clock);
+  const onCpu = await stepMs(cpu, clock);
+  await cpu.close();
+  const figures = `${onGpu.toFixed(1)} ms a step on ${gpu.info.device}, ` +
+    `${onCpu.toFixed(1)} ms on the CPU executor`;
+  const advice = onCpu < onGpu ? "--device cpu is faster for this model" : "WebGPU is faster";
+  return `${gpu.plan.name} runs on a software adapter; ${advice} (${figures})`;
+}
+
+/** Milliseconds of a step of at most 8 full frames with every tenth input on. The first warms up. */
+async function stepMs(executor: Executor, clock: Clock): Promise<number> {
+  const { plan, slots, frame } = executor;
+  const input = new Float32Array(frame * plan.sampleSize);
+  for (let i = 0; i < input.length; i += 10) input[i] = 1;
+  const batch = Array.from(
+    { length: Math.min(slots, MEASURE_ROWS_MAX) },
+    (_, slot) => ({ slot, steps: frame, fresh: true, input }),
+  );
+  await executor.step(batch);
+  const begin = clock.now();
+  let steps = 0;
+  do {
+    await executor.step(batch);
+    steps++;
+  } while (clock.now() - begin < MEASURE_MS);
+  return (clock.now() - begin) / steps;
+}

@@ -1,0 +1,22 @@
+/** What a command of the command line is. */
+import type { FlagName, Settings } from "../config.ts";
+
+export interface Command {
+  /** One line for the list of commands. */
+  readonly summary: string;
+  /** What stands after the name: `MODEL INPUT.npy [flags]`. */
+  readonly usage: string;
+  /** Paragraphs for `--help`, without the flags. */
+  readonly about: string;
+  readonly examples: readonly string[];
+  /** Groups of flags, each with its heading. */
+  readonly flags: Readonly<Record<string, readonly FlagName[]>>;
+  /** Loads the code only when the command runs; absent: not built yet. */
+  readonly load?: () => Promise<{ run(call: Call): Promise<number> }>;
+}
+
+/** One call of a command. */
+export interface Call {
+  readonly positionals: readonly string[];
+  readonly settings: Settings;
+}

@@ -1,0 +1,280 @@
+/**
+ * Every flag, in one table, and how a command's flags are read: from the command line, else from
+ * `GANGLION_<NAME>`, else the default. The result is frozen and validated; anything wrong is a
+ * `usage` error that names the flag and what it takes. Reads no file and starts nothing.
+ */
+import { parseArgs } from "node:util";
+import { closest } from "./base/closest.ts";
+import { GanglionError } from "./base/errors.ts";
+import { type Limit, type LimitName, LIMITS, type Limits, makeLimits } from "./base/limits.ts";
+
+interface Flag<T> {
+  /** Shown after the flag's name; null: the flag stands alone. */
+  readonly placeholder: string | null;
+  readonly help: string;
+  readonly fallback: T;
+  readonly short?: string;
+  /** May be given several times, or once with commas. `read` gets one word and makes a list of it. */
+  readonly many?: boolean;
+  /** Never printed. */
+  readonly secret?: boolean;
+  /** Throws a sentence without the flag's name. */
+  readonly read: (text: string) => T;
+}
+
+type Extra = Pick<Flag<unknown>, "short" | "secret">;
+
+function wholeNumber({ default: fallback, min, max }: Limit, help: string): Flag<number> {
+  return {
+    placeholder: "N",
+    help: `${help} (${min} to ${max})`,
+    fallback,
+    read(text) {
+      const value = Number(text);
+      if (!/^\d+$/.test(text) || value < min || value > max) {
+        throw new RangeError(`takes a whole number from ${min} to ${max}`);
+      }
+      return value;
+    },
+  };
+}
+
+function choice<const T extends string>(values: readonly T[], help: string): Flag<T | undefined> {
+  return {
+    placeholder: values.join("|"),
+    help,
+    fallback: undefined,
+    read(text) {
+      const value = values.find((each) => each === text);
+      if (value === undefined) throw new RangeError(`takes ${values.join(", ")}`);
+      return value;
+    },
+  };
+}
+
+function withDefault<T>(flag: Flag<T | undefined>, fallback: T): Flag<T> {
+  return flag.fallback === undefined ? { ...flag, fallback } as Flag<T> : flag as Flag<T>;
+}
+
+function text(placeholder: string, help: string, extra: Extra = {}): Flag<string | undefined> {
+  return { placeholder, help, fallback: undefined, read: (value) => value, ...extra };
+}
+
+function list(placeholder: string, help: string, extra: Extra = {}): Flag<readonly string[]> {
+  return { placeholder, help, fallback: [], many: true, read: (value) => [value], ...extra };
+}
+
+function toggle(help: string, short?: string): Flag<boolean> {
+  return {
+    placeholder: null,
+    help,
+    fallback: false,
+    ...(short === undefined ? {} : { short }),
+    read(value) {
+      if (/^(1|true|yes|on)$/i.test(value)) return true;
+      if (/^(0|false|no|off)$/i.test(value)) return false;
+      throw new RangeError("takes 1 or 0");
+    },
+  };
+}
+
+const PORT: Limit = { default: 8787, min: 0, max: 65_535, why: "TCP" };
+
+const seconds: Flag<number | undefined> = {
+  placeholder: "SECONDS",
+  help: "time of one step, e.g. 1e-4; overrides what the file says",
+  fallback: undefined,
+  read(value) {
+    const number = Number(value);
+    if (value.trim() === "" || !Number.isFinite(number) || number <= 0) {
+      throw new RangeError("takes a positive number of seconds");
+    }
+    return number;
+  },
+};
+
+const limitOverrides: Flag<Partial<Limits>> = {
+  placeholder: "NAME=N",
+  help: `sets a limit: ${Object.keys(LIMITS).filter((name) => !/^(slots|frame)$/.test(name)).join(" ")}`,
+  fallback: {},
+  many: true,
+  read(value) {
+    const [name = "", number = ""] = value.split("=", 2);
+    if (!Object.hasOwn(LIMITS, name)) {
+      const near = closest(name, Object.keys(LIMITS));
+      throw new RangeError(`knows no limit "${name}"${near ? `; did you mean ${near}?` : ""}`);
+    }
+    const { read } = wholeNumber(LIMITS[name as LimitName], name);
+    try {
+      return { [name]: read(number) };
+    } catch (error) {
+      throw new RangeError(`of ${name} ${(error as Error).message}`);
+    }
+  },
+};
+
+export const FLAGS = {
+  // What is served
+  slots: wholeNumber(LIMITS.slots, "sessions that hold a slot at once"),
+  frame: wholeNumber(LIMITS.frame, "most time steps a session advances in one step"),
+  device: withDefault(
+    choice(["auto", "webgpu", "cpu"], "what computes; auto: WebGPU where it works, else the CPU"),
+    "auto",
+  ),
+  name: list("ID", "id of a model in the API, in the order of the models; else the file's stem"),
+  limit: limitOverrides,
+  "state-dir": text("FOLDER", "keeps sessions across restarts (not built yet)"),
+  // How the model file is read
+  dt: seconds,
+  discretization: choice(["euler", "exact"], "how differential equations become steps [euler]"),
+  strict: toggle("refuses files that need a repair instead of warning"),
+  compare: choice(["gt", "ge"], "a neuron fires when v > threshold, or v >= threshold [gt]"),
+  reset: choice(
+    ["v_reset", "zero", "subtract", "none"],
+    "where a membrane goes after a spike [v_reset]",
+  ),
+  "if-gain": choice(["auto", "r", "r_dt"], "gain of IF neurons: r, or r times dt [auto]"),
+  "cuba-order": choice(["new", "old"], "CubaLIF uses the new or the old synaptic current [new]"),
+  "flatten-batch": toggle("dimensions of Flatten count a batch axis"),
+  cut: list("A:B", "cuts the cycle at the edge from node A to node B"),
+  dialect: text("NAME", "sets all reading options as a framework means them (not built yet)"),
+  // Who may talk to it
+  host: withDefault(text("ADDRESS", "address to listen on"), "127.0.0.1"),
+  port: wholeNumber(PORT, "port to listen on; 0 picks a free one"),
+  "api-key": list("KEY", "clients must send it as Authorization: Bearer KEY; GANGLION_API_KEY keeps it out of the process list", { secret: true }),
+  "cors-origin": list("ORIGIN", "pages of this origin may call the API, e.g. https://example.org"),
+  insecure: toggle("listens beyond this machine without an --api-key"),
+  // What comes out
+  output: text("FILE", "writes the result there instead of stdout", { short: "o" }),
+  record: list("NODE.VALUE", "also returns an internal value; names are shown by inspect"),
+  json: toggle("prints JSON instead of text"),
+  help: toggle("prints this text", "h"),
+  version: toggle("prints the version"),
+  "print-config": toggle("prints the settings that hold, and where each is from, as JSON"),
+};
+
+type Flags = typeof FLAGS;
+export type FlagName = keyof Flags;
+type ValueOf<F> = F extends Flag<infer T> ? T : never;
+export type Source = "flag" | "environment" | "default";
+
+/** Every flag's value; a flag that the command does not take holds its default. */
+export type Settings = { readonly [K in FlagName]: ValueOf<Flags[K]> };
+
+export interface Reading {
+  readonly settings: Settings;
+  /** Only the flags that the command takes. */
+  readonly sources: ReadonlyMap<FlagName, Source>;
+  readonly positionals: readonly string[];
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export const environmentName = (flag: string): string =>
+  `GANGLION_${flag.toUpperCase().replaceAll("-", "_")}`;
+
+/** Flags that have no environment variable: they ask for an answer instead of setting something. */
+export const ASKING: readonly FlagName[] = ["help", "version", "print-config"];
+
+/** Reads the flags that a command takes. Throws `usage` for anything else. */
+export function readSettings(
+  names: readonly FlagName[],
+  argv: readonly string[],
+  env: Environment,
+): Reading {
+  const { words, positionals } = readWords(names, argv);
+  const settings: Record<string, unknown> = Object.fromEntries(
+    Object.entries(FLAGS).map(([name, { fallback }]) => [name, fallback]),
+  );
+  const sources = new Map<FlagName, Source>();
+  for (const name of names) {
+    const flag: Flag<unknown> = FLAGS[name];
+    const given = words.get(name);
+    const variable = environmentName(name);
+    const fromEnv = ASKING.includes(name) ? undefined : env[variable] || undefined;
+    if (given !== undefined) settings[name] = readFlag(`--${name}`, flag, given);
+    else if (fromEnv !== undefined) settings[name] = readFlag(variable, flag, [fromEnv]);
+    sources.set(name, given ? "flag" : fromEnv ? "environment" : "default");
+  }
+  return { settings: Object.freeze(settings) as Settings, sources, positionals };
+}
+
+/** The limits that a command's settings make. */
+export function limitsOf({ slots, frame, limit }: Settings): Limits {
+  return makeLimits({ ...limit, slots, frame });
+}
+
+/** Variables that look like ours but set nothing, with what was probably meant. */
+export function unknownVariables(env: Environment): string[] {
+  const launcher = ["RUNTIME", "DRIVERS", "DRIVER_FILES", "LAUNCHER", "SETUP"];
+  const known = new Set([
+    ...Object.keys(FLAGS).map(environmentName),
+    ...launcher.map((name) => `GANGLION_${name}`),
+  ]);
+  return Object.keys(env).filter((name) => name.startsWith("GANGLION_") && !known.has(name))
+    .map((name) => {
+      const near = closest(name, known);
+      return `${name} sets nothing${near ? `; did you mean ${near}?` : ""}`;
+    });
+}
+
+function readWords(
+  names: readonly FlagName[],
+  argv: readonly string[],
+): { words: Map<string, string[]>; positionals: string[] } {
+  const options = Object.fromEntries(names.map((name) => {
+    const { placeholder, short }: Flag<unknown> = FLAGS[name];
+    const type = placeholder === null ? "boolean" as const : "string" as const;
+    return [name, short === undefined ? { type } : { type, short }];
+  }));
+  // Not strict: the messages below are better than those of either runtime.
+  const { tokens } = parseArgs({
+    args: [...argv],
+    options,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  const words = new Map<string, string[]>();
+  const positionals: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === "positional") positionals.push(token.value);
+    if (token.kind !== "option") continue;
+    const { name, rawName, value, inlineValue } = token;
+    if (!Object.hasOwn(options, name)) throw unknownFlag(rawName, names);
+    const flag: Flag<unknown> = FLAGS[name as FlagName];
+    const swallowed = !inlineValue && value !== undefined && /^-[^\d.]/.test(value);
+    if (flag.placeholder !== null && (value === undefined || swallowed)) {
+      throw usage(`${rawName} needs a value: ${rawName} ${flag.placeholder}`);
+    }
+    words.set(name, [...words.get(name) ?? [], value ?? "true"]);
+  }
+  return { words, positionals };
+}
+
+function readFlag(shownName: string, flag: Flag<unknown>, words: readonly string[]): unknown {
+  const parts = flag.many
+    ? words.flatMap((word) => word.split(",")).map((word) => word.trim()).filter(Boolean)
+    : words.slice(-1);
+  const values = parts.map((word) => {
+    try {
+      return flag.read(word);
+    } catch (error) {
+      const shown = flag.secret ? "" : `, not "${word}"`;
+      throw usage(`${shownName} ${(error as Error).message}${shown}`);
+    }
+  });
+  if (!flag.many) return values[0];
+  return Array.isArray(flag.fallback) ? values.flat() : Object.assign({}, ...values);
+}
+
+function unknownFlag(rawName: string, names: readonly FlagName[]): GanglionError {
+  const wanted = rawName.replace(/^-+/, "");
+  if (Object.hasOwn(FLAGS, wanted)) return usage(`${rawName} is not a flag of this command`);
+  const near = closest(wanted, names);
+  return usage(`There is no flag ${rawName}${near ? `; did you mean --${near}?` : ""}`);
+}
+
+function usage(message: string): GanglionError {
+  return new GanglionError("usage", message);
+}

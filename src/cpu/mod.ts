@@ -1,0 +1,2 @@
+/** The door of the CPU executor. */
+export { CpuExecutor } from "./cpu.ts";

@@ -1,0 +1,399 @@
+/**
+ * Plan node → WGSL text: a skeleton from shaders/, the layer's functions, and the constants and
+ * accessors that join them. Pure text; every kernel depends only on the layout, so equal text is an
+ * equal pipeline. Floats never appear as literals that matter: parameters are read from buffers.
+ */
+import bindings from "../../shaders/bindings.wgsl" with { type: "text" };
+import convText from "../../shaders/conv.wgsl" with { type: "text" };
+import delayText from "../../shaders/delay.wgsl" with { type: "text" };
+import denseText from "../../shaders/dense.wgsl" with { type: "text" };
+import fireText from "../../shaders/fire.wgsl" with { type: "text" };
+import numericText from "../../shaders/numeric.wgsl" with { type: "text" };
+import poolText from "../../shaders/pool.wgsl" with { type: "text" };
+import emitSkeleton from "../../shaders/skeleton_emit.wgsl" with { type: "text" };
+import linearSkeleton from "../../shaders/skeleton_linear.wgsl" with { type: "text" };
+import pointwiseSkeleton from "../../shaders/skeleton_pointwise.wgsl" with { type: "text" };
+import { GanglionError } from "../base/errors.ts";
+import { wordsOf } from "../base/numeric.ts";
+import { LAYERS } from "../layers/mod.ts";
+import type { ConvOp, DenseOp, PlanEdge, PlanNode, PoolOp } from "../model/plan.ts";
+import {
+  type Layout,
+  OUTPUT_HEADER_WORDS,
+  UPLOAD_HEADER_WORDS,
+  UPLOAD_ROW_WORDS,
+} from "./layout.ts";
+import { type Parameters, quadsOf } from "./parameters.ts";
+
+export interface Kernel {
+  /** Node name and what it does, for messages and profiles. */
+  readonly label: string;
+  readonly code: string;
+  /** Workgroups along x. */
+  readonly groups: number;
+  /** True: the grid's y is the steps of the pass; false: the kernel loops over them itself. */
+  readonly perStep: boolean;
+}
+
+/** A state field recorded by a pointwise kernel: where it goes within a row's output. */
+export interface FieldProbe {
+  readonly field: string;
+  readonly offset: number;
+}
+
+/**
+ * Loop turns an invocation may take: lavapipe ends all loops after 65,535 in silence. Longer sums are
+ * cut into segments that run one after another, in the same order.
+ */
+const TURNS_MAX = 60_000;
+const WORKGROUP_MAX = 64;
+
+type Constants = Record<string, number | boolean>;
+
+export class KernelWriter {
+  readonly #layout: Layout;
+  readonly #parameters: Parameters;
+
+  constructor(layout: Layout, parameters: Parameters) {
+    this.#layout = layout;
+    this.#parameters = parameters;
+  }
+
+  /** The kernels of one node, to be run in this order. */
+  write(node: PlanNode, probes: readonly FieldProbe[] = []): Kernel[] {
+    switch (node.op.op) {
+      case "dense":
+      case "conv":
+      case "pool":
+        return this.#linear(node, node.op);
+      case "pointwise":
+      case "delay":
+        return [this.#pointwise(node, probes)];
+      case "input":
+        return [];
+    }
+  }
+
+  /** Copies a node's values to `offset` of each row's output. */
+  emit(node: PlanNode, offset: number, stamps: boolean): Kernel {
+    const workgroup = workgroupOf(node.size);
+    const constants: Constants = {
+      WORKGROUP: workgroup,
+      SIZE: node.size,
+      OUTPUT: offset,
+      STAMPS: stamps,
+    };
+    const edge = this.#edge({ from: node.index, previous: false }, 0);
+    return {
+      label: `emit ${node.name}`,
+      code: this.#join(constants, [edge, emitSkeleton]),
+      groups: Math.ceil(node.size / workgroup),
+      perStep: true,
+    };
+  }
+
+  #linear(node: PlanNode, op: DenseOp | ConvOp | PoolOp): Kernel[] {
+    const { constants, text, quads, units, unitTurns } = linearShape(node, op);
+    if (unitTurns > TURNS_MAX) {
+      throw new GanglionError(
+        "model_unsupported",
+        `Node "${node.name}": one slice of its window takes ${unitTurns} loop turns, ` +
+          `more than ${TURNS_MAX} are safe on every driver`,
+        { node: node.name },
+      );
+    }
+    const workgroup = workgroupOf(quads);
+    const perSegment = Math.max(1, Math.floor(TURNS_MAX / unitTurns));
+    const kernels: Kernel[] = [];
+    for (let begin = 0; begin < units; begin += perSegment) {
+      const end = Math.min(units, begin + perSegment);
+      const all: Constants = {
+        ...constants,
+        WORKGROUP: workgroup,
+        QUADS: quads,
+        SIZE: node.size,
+        TARGET: this.#layout.targets[node.index]!,
+        WEIGHTS: this.#parameters.weightsAt.get(node.index) ?? 0,
+        SEGMENT_FIRST: begin,
+        SEGMENT_BEGIN: begin,
+        SEGMENT_END: end,
+        SEGMENT_LAST: end === units,
+      };
+      if (op.op !== "pool") {
+        all["HAS_BIAS"] = op.bias !== null;
+        all["BIAS"] = this.#parameters.coefsAt.get(node.index)!;
+      } else {
+        all["HAS_SCALE"] = op.scale !== null;
+        all["SCALE"] = this.#parameters.coefsAt.get(node.index)!;
+      }
+      kernels.push({
+        label: node.name,
+        code: this.#join(all, [this.#source(node.inputs[0]!), text, linearSkeleton]),
+        groups: Math.ceil(quads / workgroup),
+        perStep: true,
+      });
+    }
+    return kernels;
+  }
+
+  #pointwise(node: PlanNode, probes: readonly FieldProbe[]): Kernel {
+    const bits = node.kind === "spike";
+    const elements = bits ? 32 : 4;
+    const groups = Math.ceil(node.size / elements);
+    const workgroup = workgroupOf(groups);
+    const last = node.state.find((field) => field.name === "last");
+    const constants: Constants = {
+      WORKGROUP: workgroup,
+      GROUPS: groups,
+      ELEMENTS: elements,
+      SIZE: node.size,
+      SIZE_WORDS: wordsOf(node.size),
+      TILE_STEPS: this.#layout.tile,
+      TARGET: this.#layout.targets[node.index]!,
+      EMITS_BITS: bits,
+      HAS_LAST: last !== undefined,
+      LAST: last?.offset ?? 0,
+    };
+    const body = node.op.op === "delay"
+      ? this.#delayBody(node, constants)
+      : this.#layerBody(node, probes);
+    const edges = node.inputs.map((edge, k) => this.#edge(edge, k));
+    const sum = node.inputs.map((_, k) => `edge_${k}(row, i, t)`)
+      .reduce((total, edge) => `exact(${total} + ${edge})`);
+    const fanIn = `fn fan_in(row: Row, i: u32, t: u32) -> f32 {\n  return ${sum};\n}\n`;
+    return {
+      label: node.name,
+      code: this.#join(constants, [...edges, fanIn, body, pointwiseSkeleton]),
+      groups: Math.ceil(groups / workgroup),
+      perStep: false,
+    };
+  }
+
+  #delayBody(node: PlanNode, constants: Constants): string {
+    if (node.op.op !== "delay") throw new Error("not a delay");
+    const ring = this.#layout.rings.get(node.index)!;
+    constants["RING"] = ring.offset;
+    constants["RING_STEPS"] = ring.steps;
+    constants["RING_WORDS"] = this.#layout.ringWords;
+    constants["DELAY_MAX"] = node.op.stepsMax;
+    constants["DELAYS"] = this.#parameters.coefsAt.get(node.index)!;
+    constants["RING_FIELD"] = node.state.find((field) => field.name === "ring")!.offset;
+    return delayText;
+  }
+
+  /** open, advance and shut of a layer: its state and coefficients live in private arrays meanwhile. */
+  #layerBody(node: PlanNode, probes: readonly FieldProbe[]): string {
+    if (node.op.op !== "pointwise") throw new Error("not a layer");
+    const layer = LAYERS[node.op.layer];
+    const coefsAt = this.#parameters.coefsAt.get(node.index)!;
+    const fields = layer.state.map(({ name }) => node.state.find((field) => field.name === name)!);
+    const load = fields.map((field, k) =>
+      `  own[${k}] = select(bitcast<f32>(state[row.read + ${field.offset}u + i]), ` +
+      `${restLiteral(field.rest)}, row.rest);`
+    );
+    const coefs = layer.coefficients.map((_, k) =>
+      `  own_coefs[${k}] = coefs[${coefsAt + k * node.size}u + i];`
+    );
+    const store = fields.map((field, k) =>
+      `  state[row.write + ${field.offset}u + i] = bitcast<u32>(own[${k}]);`
+    );
+    const record = probes.map(({ field, offset }) => {
+      const k = layer.state.findIndex(({ name }) => name === field);
+      return `  output[row.output + ${offset}u + t * SIZE + i] = bitcast<u32>(own[${k}]);`;
+    });
+    const states = Math.max(1, layer.state.length);
+    const counts = Math.max(1, layer.coefficients.length);
+    return `${fireText}
+${layer.wgsl}
+var<private> own: array<f32, ${states}>;
+var<private> own_coefs: array<f32, ${counts}>;
+
+fn open(row: Row, i: u32) {
+${[...load, ...coefs].join("\n")}
+}
+
+fn advance(row: Row, i: u32, t: u32, x: f32) -> f32 {
+  var held = own;
+  var given = own_coefs;
+  let y = ${layer.name}_step(x, &held, &given, ${node.op.mode}u);
+  own = held;
+${record.join("\n")}
+  return y;
+}
+
+fn shut(row: Row, i: u32, end: u32) {
+${store.join("\n")}
+}
+`;
+  }
+
+  /** `edge_k(row, i, t)`: the value that an incoming edge brings. */
+  #edge(edge: PlanEdge, k: number): string {
+    return `fn edge_${k}(row: Row, i: u32, t: u32) -> f32 {\n${this.#edgeBody(edge)}\n}\n`;
+  }
+
+  #edgeBody({ from, previous }: PlanEdge): string {
+    const source = this.#layout.plan.nodes[from]!;
+    const bit = "f32((word >> (i & 31u)) & 1u)";
+    if (previous) {
+      const { offset } = source.state.find((field) => field.name === "last")!;
+      return source.kind === "spike"
+        ? `  let word = select(state[row.read + ${offset}u + (i >> 5u)], 0u, row.rest);\n  return ${bit};`
+        : `  return select(bitcast<f32>(state[row.read + ${offset}u + i]), 0.0, row.rest);`;
+    }
+    if (source.kind === "input") {
+      const { inputWords, inputBitWords } = this.#layout;
+      return `  if (row.bits) {
+    let word = upload[row.input + t * ${inputBitWords}u + (i >> 5u)];
+    return ${bit};
+  }
+  return bitcast<f32>(upload[row.input + t * ${inputWords}u + i]);`;
+    }
+    const at = `row.scratch + ${this.#layout.targets[from]!}u + ` +
+      `(t - now.tile) * ${this.#layout.widths[from]!}u`;
+    return source.kind === "spike"
+      ? `  let word = scratch[${at} + (i >> 5u)];\n  return ${bit};`
+      : `  return bitcast<f32>(scratch[${at} + i]);`;
+  }
+
+  /** locate_source, source_is_bits, source_word and source_value of a linear layer's one edge. */
+  #source({ from, previous }: PlanEdge): string {
+    const source = this.#layout.plan.nodes[from]!;
+    let array = "scratch";
+    let bits = source.kind === "spike" ? "true" : "false";
+    let base = `row.scratch + ${this.#layout.targets[from]!}u + ` +
+      `(t - now.tile) * ${this.#layout.widths[from]!}u`;
+    let silent = "false";
+    if (previous) {
+      array = "state";
+      base = `row.read + ${source.state.find((field) => field.name === "last")!.offset}u`;
+      silent = "row.rest";
+    } else if (source.kind === "input") {
+      const { inputWords, inputBitWords } = this.#layout;
+      array = "upload";
+      bits = "source_packed";
+      base = `row.input + t * select(${inputWords}u, ${inputBitWords}u, row.bits)`;
+    }
+    return `var<private> source_base: u32;
+var<private> source_silent: bool;
+var<private> source_packed: bool;
+
+fn locate_source(row: Row, t: u32) {
+  source_base = ${base};
+  source_silent = ${silent};
+  source_packed = row.bits;
+}
+
+fn source_is_bits() -> bool {
+  return ${bits};
+}
+
+fn source_word(k: u32) -> u32 {
+  return select(${array}[source_base + k], 0u, source_silent);
+}
+
+fn source_value(j: u32) -> f32 {
+  if (source_is_bits()) {
+    return f32((source_word(j >> 5u) >> (j & 31u)) & 1u);
+  }
+  return bitcast<f32>(source_word(j));
+}
+`;
+  }
+
+  #join(constants: Constants, parts: readonly string[]): string {
+    const all: Constants = {
+      STATE_WORDS: this.#layout.stateWords,
+      SCRATCH_WORDS: this.#layout.scratchWords,
+      UPLOAD_HEADER_WORDS,
+      UPLOAD_ROW_WORDS,
+      ...constants,
+    };
+    const lines = Object.entries(all).map(([name, value]) =>
+      typeof value === "boolean"
+        ? `const ${name}: bool = ${value};`
+        : `const ${name}: u32 = ${value}u;`
+    );
+    return [lines.join("\n"), bindings, numericText, ...parts].join("\n");
+  }
+}
+
+/** First word behind a row's header in the output buffer, where the model's outputs begin. */
+export const OUTPUT_BEGIN = OUTPUT_HEADER_WORDS;
+
+interface LinearShape {
+  readonly constants: Constants;
+  readonly text: string;
+  readonly quads: number;
+  /** Length of the outermost loop, which may be cut into segments, and the turns of one of its steps. */
+  readonly units: number;
+  readonly unitTurns: number;
+}
+
+function linearShape(node: PlanNode, op: DenseOp | ConvOp | PoolOp): LinearShape {
+  if (op.op === "dense") {
+    const blockQuads = quadsOf(op);
+    return {
+      constants: {
+        BLOCKS: op.blocks,
+        INPUTS: op.inputs,
+        OUTPUTS: op.outputs,
+        BLOCK_QUADS: blockQuads,
+      },
+      text: denseText,
+      quads: op.blocks * blockQuads,
+      units: wordsOf(op.inputs),
+      unitTurns: 33,
+    };
+  }
+  const window: Constants = {
+    IN_H: op.inSize[0],
+    IN_W: op.inSize[1],
+    OUT_H: op.outSize[0],
+    OUT_W: op.outSize[1],
+    KERNEL_H: op.kernel[0],
+    KERNEL_W: op.kernel[1],
+    STRIDE_Y: op.stride[0],
+    STRIDE_X: op.stride[1],
+    PAD_Y: op.pad[0],
+    PAD_X: op.pad[1],
+  };
+  if (op.op === "pool") {
+    return {
+      constants: window,
+      text: poolText,
+      quads: Math.ceil(node.size / 4),
+      units: op.kernel[0],
+      unitTurns: 4 * (op.kernel[1] + 2),
+    };
+  }
+  const inPerGroup = op.inChannels / op.groups;
+  const groupQuads = quadsOf(op);
+  return {
+    constants: {
+      ...window,
+      DILATION_Y: op.dilation[0],
+      DILATION_X: op.dilation[1],
+      IN_PER_GROUP: inPerGroup,
+      OUT_PER_GROUP: op.outChannels / op.groups,
+      GROUP_QUADS: groupQuads,
+    },
+    text: convText,
+    quads: op.groups * groupQuads * op.outSize[0] * op.outSize[1],
+    units: inPerGroup,
+    unitTurns: op.kernel[0] * (op.kernel[1] + 1) + 1,
+  };
+}
+
+/** The smallest power of two that covers `count`, at most WORKGROUP_MAX. */
+function workgroupOf(count: number): number {
+  let size = 1;
+  while (size < count && size < WORKGROUP_MAX) size *= 2;
+  return size;
+}
+
+/** Rest values are data, but a select needs no rounding: their bits are given, not a decimal. */
+function restLiteral(rest: number): string {
+  const bits = new Uint32Array(Float32Array.of(rest).buffer)[0]!;
+  return `bitcast<f32>(${bits}u)`;
+}

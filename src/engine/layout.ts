@@ -1,0 +1,109 @@
+/**
+ * Where everything lies on the device: pure arithmetic from a plan, before any buffer exists. All
+ * offsets count u32 words unless a name says otherwise.
+ */
+import { GanglionError } from "../base/errors.ts";
+import { wordsOf } from "../base/numeric.ts";
+import type { Plan, PlanNode } from "../model/plan.ts";
+
+/** Words before the rows in the upload buffer: the generation, and padding. */
+export const UPLOAD_HEADER_WORDS = 4;
+/** Words a row in the upload buffer: slot, steps, flags, old copy, new copy, input, padding. */
+export const UPLOAD_ROW_WORDS = 8;
+/** Words before a row's values in the output buffer: generation, steps, slot, padding. */
+export const OUTPUT_HEADER_WORDS = 4;
+/** Copies of each row: one that is committed, one that the step in flight writes. */
+export const COPIES = 2;
+/** Steps that a tile holds in scratch at most; spikes of a tile sit in registers meanwhile. */
+const TILE_STEPS_MAX = 16;
+/** Bytes of scratch for one pass over the batch; a larger batch runs in several submits. */
+const SCRATCH_BYTES_MAX = 64 << 20;
+/** Bytes of upload or of output for one submit. */
+const TRANSFER_BYTES_MAX = 64 << 20;
+
+export interface Layout {
+  readonly plan: Plan;
+  readonly slots: number;
+  readonly frame: number;
+  /** Steps a tile. */
+  readonly tile: number;
+  /** Rows one submit takes at most. */
+  readonly rowsMax: number;
+  /** Words of one copy of a row's state. */
+  readonly stateWords: number;
+  /** Words of all delay rings of a row. */
+  readonly ringWords: number;
+  /** By node: first word of its ring within the row's rings, and the ring's length in steps. */
+  readonly rings: ReadonlyMap<number, { offset: number; steps: number }>;
+  /** Words of scratch a row. */
+  readonly scratchWords: number;
+  /** By node: first word of its values within the row's scratch. */
+  readonly targets: readonly number[];
+  /** By node: words of one step's values. */
+  readonly widths: readonly number[];
+  readonly inputWords: number;
+  readonly inputBitWords: number;
+}
+
+/** Words of one time step of a node's values. */
+export function widthOf(node: PlanNode): number {
+  return node.kind === "spike" ? wordsOf(node.size) : node.size;
+}
+
+export function layOut(plan: Plan, slots: number, frame: number): Layout {
+  const widths = plan.nodes.map((node) => node.op.op === "input" ? 0 : widthOf(node));
+  const stepWords = widths.reduce((sum, width) => sum + width, 0);
+  const fitting = Math.floor(SCRATCH_BYTES_MAX / 4 / stepWords);
+  if (fitting < 1) {
+    throw new GanglionError(
+      "model_unsupported",
+      `One time step of this model holds ${stepWords} values between layers, more than ` +
+        `${SCRATCH_BYTES_MAX / 4} fit`,
+    );
+  }
+  const tile = Math.min(frame, TILE_STEPS_MAX, fitting);
+  const targets: number[] = [];
+  let scratchWords = 0;
+  for (const width of widths) {
+    targets.push(scratchWords);
+    scratchWords += width * tile;
+  }
+  const rings = new Map<number, { offset: number; steps: number }>();
+  let ringWords = 0;
+  for (const node of plan.nodes) {
+    if (node.op.op !== "delay") continue;
+    const steps = node.op.stepsMax + frame;
+    rings.set(node.index, { offset: ringWords, steps });
+    ringWords += steps * node.size;
+  }
+  const uploadBytes = 4 * (UPLOAD_ROW_WORDS + frame * plan.sampleSize);
+  const outputBytes = 4 * (OUTPUT_HEADER_WORDS + frame * plan.outputSize);
+  const rowsMax = Math.max(
+    1,
+    Math.min(
+      slots,
+      Math.floor(SCRATCH_BYTES_MAX / (4 * scratchWords)),
+      Math.floor(TRANSFER_BYTES_MAX / Math.max(uploadBytes, outputBytes)),
+    ),
+  );
+  return {
+    plan,
+    slots,
+    frame,
+    tile,
+    rowsMax,
+    stateWords: plan.stateWords,
+    ringWords,
+    rings,
+    scratchWords,
+    targets,
+    widths,
+    inputWords: plan.sampleSize,
+    inputBitWords: wordsOf(plan.sampleSize),
+  };
+}
+
+/** First word of copy `copy` of slot `slot` in the state buffer. */
+export function rowOffset(layout: Layout, slot: number, copy: number): number {
+  return (slot * COPIES + copy) * layout.stateWords;
+}

@@ -1,0 +1,84 @@
+/** The plan's parameters packed for the device: weights as vec4 over outputs, coefficients in one array. */
+import type { ConvOp, DenseOp, Plan } from "../model/plan.ts";
+
+export interface Parameters {
+  /** vec4f, node after node; each node pads its outputs to four. */
+  readonly weights: Float32Array;
+  /** By node: first vec4 of its weights. */
+  readonly weightsAt: ReadonlyMap<number, number>;
+  /** Coefficients, biases, pool scales, delays (as numbers). */
+  readonly coefs: Float32Array;
+  /** By node: first of its coefficients. */
+  readonly coefsAt: ReadonlyMap<number, number>;
+}
+
+/** Quads of outputs in one dense block or one conv group. */
+export function quadsOf(op: DenseOp | ConvOp): number {
+  return Math.ceil((op.op === "dense" ? op.outputs : op.outChannels / op.groups) / 4);
+}
+
+export function packParameters(plan: Plan): Parameters {
+  const weightParts: Float32Array[] = [];
+  const weightsAt = new Map<number, number>();
+  const coefParts: Float32Array[] = [];
+  const coefsAt = new Map<number, number>();
+  let vectors = 0;
+  let scalars = 0;
+  for (const { index, op } of plan.nodes) {
+    let coefs: Float32Array | null = null;
+    switch (op.op) {
+      case "dense":
+      case "conv": {
+        const packed = padOutputs(op);
+        weightsAt.set(index, vectors);
+        weightParts.push(packed);
+        vectors += packed.length / 4;
+        coefs = op.bias;
+        break;
+      }
+      case "pool":
+        coefs = op.scale;
+        break;
+      case "pointwise":
+        coefs = op.coefficients;
+        break;
+      case "delay":
+        coefs = Float32Array.from(op.steps);
+        break;
+    }
+    coefsAt.set(index, scalars);
+    if (coefs !== null) {
+      coefParts.push(coefs);
+      scalars += coefs.length;
+    }
+  }
+  return {
+    weights: concatenate(weightParts, Math.max(4, vectors * 4)),
+    weightsAt,
+    coefs: concatenate(coefParts, Math.max(4, scalars)),
+    coefsAt,
+  };
+}
+
+/** [rows][outputs] → [rows][quads·4], zeros behind each row. */
+function padOutputs(op: DenseOp | ConvOp): Float32Array {
+  const outputs = op.op === "dense" ? op.outputs : op.outChannels / op.groups;
+  const width = quadsOf(op) * 4;
+  if (width === outputs) return op.weights;
+  const rows = op.weights.length / outputs;
+  const padded = new Float32Array(rows * width);
+  for (let row = 0; row < rows; row++) {
+    padded.set(op.weights.subarray(row * outputs, (row + 1) * outputs), row * width);
+  }
+  return padded;
+}
+
+function concatenate(parts: readonly Float32Array[], length: number): Float32Array {
+  const whole = new Float32Array(length);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

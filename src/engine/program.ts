@@ -1,0 +1,156 @@
+/**
+ * A plan compiled for one device and one set of recorded values: pipelines, the order in which they are
+ * dispatched, and the buffers of one step in flight. Built before the first frame, never on a request
+ * without `record`.
+ */
+import { GanglionError } from "../base/errors.ts";
+import { type PlanBlock, type Probe, probesOf } from "../model/plan.ts";
+import { type FieldProbe, type Kernel, type KernelWriter, OUTPUT_BEGIN } from "./kernels.ts";
+import type { Layout } from "./layout.ts";
+
+/** Bytes between two passes in the uniform buffer: WebGPU's default alignment of dynamic offsets. */
+export const PASS_BYTES = 256;
+const PASS_WORDS = 5;
+
+export interface Dispatch {
+  readonly kernel: Kernel;
+  readonly pipeline: GPUComputePipeline;
+}
+
+interface RecordedProbe extends Probe {
+  /** First word within a row's output. */
+  readonly offset: number;
+}
+
+export interface Program {
+  /** Words of output a row: header, outputs, recorded values. */
+  readonly outputWords: number;
+  readonly probes: readonly RecordedProbe[];
+  /** By block: the dispatches of its nodes. */
+  readonly blocks: readonly { block: PlanBlock; dispatches: readonly Dispatch[] }[];
+  /** Copies into the output, once a tile. */
+  readonly emits: readonly Dispatch[];
+  /** The uniform buffer's contents. */
+  readonly passes: PassTable;
+}
+
+/** The passes of a frame: every tile, and every single step within it. */
+export class PassTable {
+  readonly words: Uint32Array;
+  readonly #frame: number;
+  readonly #tile: number;
+
+  constructor(layout: Layout, outputWords: number) {
+    this.#frame = layout.frame;
+    this.#tile = layout.tile;
+    const tiles = Math.ceil(layout.frame / layout.tile);
+    this.words = new Uint32Array((tiles + layout.frame) * (PASS_BYTES / 4));
+    const put = (index: number, begin: number, end: number, tile: number) =>
+      this.words.set([0, begin, end, tile, outputWords], index * (PASS_BYTES / 4));
+    for (let k = 0; k < tiles; k++) {
+      const begin = k * layout.tile;
+      const end = Math.min(begin + layout.tile, layout.frame);
+      put(k, begin, end, begin);
+      for (let t = begin; t < end; t++) put(tiles + t, t, t + 1, begin);
+    }
+  }
+
+  get tile(): number {
+    return this.#tile;
+  }
+
+  /** Dynamic offset of the pass over a whole tile. */
+  tileOffset(k: number): number {
+    return k * PASS_BYTES;
+  }
+
+  /** Dynamic offset of the pass over the one step `t`. */
+  stepOffset(t: number): number {
+    return (Math.ceil(this.#frame / this.#tile) + t) * PASS_BYTES;
+  }
+
+  static readonly bindingBytes: number = PASS_WORDS * 4;
+}
+
+/** Pipelines by WGSL text: programs share all that record the same. */
+export class PipelineCache {
+  readonly #device: GPUDevice;
+  readonly #layout: GPUPipelineLayout;
+  readonly #pipelines = new Map<string, Promise<GPUComputePipeline>>();
+
+  constructor(device: GPUDevice, layout: GPUPipelineLayout) {
+    this.#device = device;
+    this.#layout = layout;
+  }
+
+  get(kernel: Kernel): Promise<GPUComputePipeline> {
+    let pipeline = this.#pipelines.get(kernel.code);
+    if (pipeline === undefined) {
+      pipeline = this.#build(kernel);
+      this.#pipelines.set(kernel.code, pipeline);
+    }
+    return pipeline;
+  }
+
+  async #build({ label, code }: Kernel): Promise<GPUComputePipeline> {
+    const module = this.#device.createShaderModule({ label, code });
+    try {
+      return await this.#device.createComputePipelineAsync({
+        label,
+        layout: this.#layout,
+        compute: { module, entryPoint: "main" },
+      });
+    } catch (cause) {
+      const text = await compilationText(module);
+      throw new GanglionError(
+        "model_unsupported",
+        `The kernel of "${label}" does not compile on this device${text}`,
+        { node: label },
+        { cause },
+      );
+    }
+  }
+}
+
+async function compilationText(module: GPUShaderModule): Promise<string> {
+  try {
+    const { messages } = await module.getCompilationInfo();
+    return messages.map((each) => `\n  line ${each.lineNum}: ${each.message}`).join("");
+  } catch {
+    return ""; // Bun's Dawn has no getCompilationInfo.
+  }
+}
+
+/** Compiles the plan with the named values recorded. */
+export async function buildProgram(
+  layout: Layout,
+  writer: KernelWriter,
+  cache: PipelineCache,
+  record: readonly string[],
+): Promise<Program> {
+  const { plan, frame } = layout;
+  let outputWords = OUTPUT_BEGIN + frame * plan.outputSize;
+  const probes: RecordedProbe[] = [];
+  for (const probe of probesOf(plan)) {
+    if (!record.includes(probe.name)) continue;
+    probes.push({ ...probe, offset: outputWords });
+    outputWords += frame * probe.size;
+  }
+  const compile = (kernels: readonly Kernel[]): Promise<Dispatch[]> =>
+    Promise.all(kernels.map(async (kernel) => ({ kernel, pipeline: await cache.get(kernel) })));
+  const blocks = await Promise.all(plan.blocks.map(async (block) => ({
+    block,
+    dispatches: await compile(block.nodes.flatMap((index) => {
+      const fields: FieldProbe[] = probes.flatMap(({ node, field, offset }) =>
+        node === index && field !== null ? [{ field, offset }] : []
+      );
+      return writer.write(plan.nodes[index]!, fields);
+    })),
+  })));
+  const values = probes.filter(({ field }) => field === null);
+  const emits = await compile([
+    ...values.map(({ node, offset }) => writer.emit(plan.nodes[node]!, offset, false)),
+    writer.emit(plan.nodes[plan.output]!, OUTPUT_BEGIN, true),
+  ]);
+  return { outputWords, probes, blocks, emits, passes: new PassTable(layout, outputWords) };
+}

@@ -1,0 +1,97 @@
+/**
+ * From device memory to host memory. `awaited` is the plain way. `eager` reads the mapped range right
+ * after `mapAsync` was called, without awaiting it: on Deno that call has already waited for the device,
+ * while its promise sleeps 10 ms more. It holds only where it was probed (src/runtime/fast_readback.ts),
+ * and only for buffers that were mapped once before. What is read is checked by its stamp either way.
+ */
+import { type Clock, realClock } from "../base/clock.ts";
+import { GanglionError } from "../base/errors.ts";
+
+export type ReadbackMode = "eager" | "awaited";
+
+/** Un-awaited maps pile up until a timer turn; Deno resolves about 128 of them a turn. */
+const DRAIN_EVERY = 64;
+const TIMEOUT_MS = 30_000;
+
+export interface ReadbackOptions {
+  readonly device: GPUDevice;
+  readonly mode: ReadbackMode;
+  readonly bytes: number;
+  readonly clock?: Clock;
+}
+
+/** A ring of staging buffers for results of at most `bytes`. */
+export class Readback {
+  readonly #device: GPUDevice;
+  readonly #mode: ReadbackMode;
+  readonly #clock: Clock;
+  readonly #buffers: GPUBuffer[];
+  #turn = 0;
+  #undrained = 0;
+
+  private constructor({ device, mode, bytes, clock }: ReadbackOptions) {
+    this.#device = device;
+    this.#mode = mode;
+    this.#clock = clock ?? realClock;
+    const size = Math.ceil(bytes / 4) * 4;
+    const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
+    this.#buffers = Array.from(
+      { length: 3 },
+      () => device.createBuffer({ label: "readback", size, usage }),
+    );
+  }
+
+  static async create(options: ReadbackOptions): Promise<Readback> {
+    const readback = new Readback(options);
+    if (options.mode === "eager") {
+      await Promise.all(readback.#buffers.map(async (buffer) => {
+        await buffer.mapAsync(GPUMapMode.READ);
+        buffer.unmap();
+      }));
+    }
+    return readback;
+  }
+
+  /** The buffer to copy the next result into; `read` takes the same one. */
+  next(): GPUBuffer {
+    this.#turn = (this.#turn + 1) % this.#buffers.length;
+    return this.#buffers[this.#turn]!;
+  }
+
+  /** The first `bytes` of the buffer that `next` gave last, in a copy. Call after `submit`. */
+  async read(bytes: number): Promise<Uint32Array> {
+    const buffer = this.#buffers[this.#turn]!;
+    if (this.#mode === "awaited") {
+      await this.#inTime(buffer.mapAsync(GPUMapMode.READ, 0, bytes));
+    } else {
+      buffer.mapAsync(GPUMapMode.READ, 0, bytes).catch(() => undefined);
+    }
+    const words = new Uint32Array(buffer.getMappedRange(0, bytes)).slice();
+    buffer.unmap();
+    if (this.#mode === "eager" && ++this.#undrained >= DRAIN_EVERY) {
+      this.#undrained = 0;
+      await new Promise<void>((resolve) => this.#clock.after(0, resolve));
+    }
+    return words;
+  }
+
+  destroy(): void {
+    for (const buffer of this.#buffers) buffer.destroy();
+  }
+
+  async #inTime(mapped: Promise<undefined>): Promise<void> {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = this.#clock.after(TIMEOUT_MS, () => {
+      reject(new GanglionError("device_lost", `The device did not answer for ${TIMEOUT_MS} ms`));
+    });
+    const lost = this.#device.lost.then(({ message }) => {
+      throw new GanglionError("device_lost", `The device was lost: ${message}`);
+    });
+    lost.catch(() => undefined);
+    try {
+      await Promise.race([mapped, lost, late]);
+    } finally {
+      timer.cancel();
+    }
+  }
+}

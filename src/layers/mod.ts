@@ -1,0 +1,33 @@
+/** The table of elementwise layers, one line each. Linear layers have no entry: see engine and reference. */
+import type { PointwiseLayer } from "./define.ts";
+import { cubaLi, cubaLif } from "./cuba.ts";
+import { identity } from "./identity.ts";
+import { integrateAndFire, integrator } from "./integrator.ts";
+import { leakyIntegrator, lif } from "./lif.ts";
+import { scale } from "./scale.ts";
+import { threshold } from "./threshold.ts";
+
+export * from "./define.ts";
+
+export type LayerName =
+  | "lif"
+  | "li"
+  | "if"
+  | "integrator"
+  | "cuba_lif"
+  | "cuba_li"
+  | "threshold"
+  | "scale"
+  | "identity";
+
+export const LAYERS: Readonly<Record<LayerName, PointwiseLayer>> = {
+  lif, // coefficients: decay, gain, leak, threshold, reset; state v
+  li: leakyIntegrator, // decay, gain, leak; state v
+  if: integrateAndFire, // gain, threshold, reset; state v
+  integrator, // gain; state v
+  cuba_lif: cubaLif, // decay_syn, gain_syn, decay, gain, leak, threshold, reset; state i, v
+  cuba_li: cubaLi, // decay_syn, gain_syn, decay, gain, leak; state i, v
+  threshold, // threshold
+  scale, // scale
+  identity, // no coefficients: the sum of its edges
+};

@@ -1,0 +1,109 @@
+/**
+ * A model in any form → its plan: a path, the bytes of a NIR file, a graph, or a plan as it is. The
+ * file is read in this process: whoever names it vouches for it (NUMERICS §5).
+ */
+import { GanglionError } from "./base/errors.ts";
+import { type Limits, makeLimits } from "./base/limits.ts";
+import {
+  applyVariables,
+  type CompileOptions,
+  compilePlan,
+  type FieldLike,
+  type NirField,
+  type NirGraph,
+  type NirNode,
+  type Plan,
+  readNirBytes,
+  type Variables,
+} from "./model/mod.ts";
+import { readFileLimited } from "./runtime/mod.ts";
+
+/** A path to a `.nir` file, its bytes, a graph (`graphOf`, `readNirBytes`), or a plan (`compilePlan`). */
+export type ModelSource = string | Uint8Array | NirGraph | Plan;
+
+/** Call-time parameters: `node.field` to one number for all its values, or to all of them. */
+export type CallParameters = Readonly<Record<string, FieldLike>>;
+
+export interface LoadOptions extends CompileOptions {
+  /** Other parameters, as `{ node: { field: numbers } }`. A collection `state` in it is ignored. */
+  readonly variables?: Variables;
+  /** See `CallParameters`; applied after `variables`. */
+  readonly call?: CallParameters;
+  readonly limits?: Limits;
+}
+
+/** Throws `model_unreadable`, `model_invalid` or `model_unsupported`, naming the node. */
+export async function loadModel(source: ModelSource, options: LoadOptions = {}): Promise<Plan> {
+  const { variables, call, limits, ...compile } = options;
+  if (isPlan(source)) {
+    const extra = Object.keys(options).filter((key) => key !== "limits" && key !== "variables");
+    const params = Object.keys(variables ?? {}).filter((name) => name !== "state");
+    if (extra.length + params.length > 0) {
+      const what = [...extra, ...params].join(", ");
+      throw new GanglionError("usage", `A plan is already compiled: ${what} cannot change it`);
+    }
+    return source;
+  }
+  let graph = await readGraph(source, limits ?? makeLimits());
+  if (variables !== undefined) graph = applyVariables(graph, variables);
+  if (call !== undefined) graph = applyVariables(graph, callVariables(graph, call));
+  return compilePlan(graph, compile);
+}
+
+/** `digits` for `models/digits.nir`. */
+export function modelName(path: string): string {
+  const file = path.split(/[\\/]/).at(-1)!;
+  return file.replace(/\.(nir|h5|hdf5)$/i, "") || "model";
+}
+
+function isPlan(source: ModelSource): source is Plan {
+  return typeof source === "object" && "digest" in source && "blocks" in source;
+}
+
+async function readGraph(source: string | Uint8Array | NirGraph, limits: Limits) {
+  if (source instanceof Uint8Array) return await readNirBytes(source, { limits });
+  if (typeof source !== "string") return source;
+  const bytes = await readFileLimited(source, limits.modelBytesMax).catch((error: unknown) => {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new GanglionError("model_unreadable", message, { path: source });
+  });
+  try {
+    return await readNirBytes(bytes, { name: modelName(source), limits });
+  } catch (error) {
+    if (!(error instanceof GanglionError)) throw error;
+    const message = `${source}: ${error.message}`;
+    throw new GanglionError(error.code, message, error.facts, { cause: error });
+  }
+}
+
+/** `{ "node.field": value }` as `{ node: { field: value } }`, a number spread over the field's shape. */
+function callVariables(graph: NirGraph, call: CallParameters): Variables {
+  const nodes = new Map(allNodes(graph, ""));
+  const variables: Record<string, Record<string, FieldLike>> = {};
+  for (const [key, value] of Object.entries(call)) {
+    const dot = key.lastIndexOf(".");
+    const [name, field] = [key.slice(0, Math.max(0, dot)), key.slice(dot + 1)];
+    const held = nodes.get(name)?.fields.get(field);
+    if (held === undefined) {
+      throw new GanglionError(
+        "model_invalid",
+        `The call sets "${key}", but the model has no such field; name one as "node.field"`,
+        { field: key },
+      );
+    }
+    (variables[name] ??= {})[field] = spread(value, held);
+  }
+  return variables;
+}
+
+function* allNodes(graph: NirGraph, prefix: string): Generator<[string, NirNode]> {
+  for (const [key, node] of graph.nodes) {
+    yield [prefix + key, node];
+    if (node.graph !== undefined) yield* allNodes(node.graph, `${prefix}${key}.`);
+  }
+}
+
+function spread(value: FieldLike, held: NirField): FieldLike {
+  if (typeof value !== "number" || typeof held === "string") return value;
+  return { shape: held.shape, data: new Float64Array(held.data.length).fill(value) };
+}

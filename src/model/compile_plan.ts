@@ -1,0 +1,84 @@
+/**
+ * The verb of the model lane: `NirGraph` → `Plan`. Each pass is a file of its own; here stands their
+ * order. What must hold of the plan is written in plan.ts; besides, every node with weights, every pool
+ * and every delay has exactly one incoming edge, and cut edges never read the model input.
+ */
+import { sizeOf } from "../base/numeric.ts";
+import { digestOf } from "./digest.ts";
+import { delaySteps, type Step } from "./discretise.ts";
+import { type FlatGraph, Notes } from "./flat_graph.ts";
+import { flattenGraph } from "./graph.ts";
+import { layOut } from "./layout.ts";
+import type { NirGraph } from "./nir.ts";
+import { type CompileOptions, settle } from "./options.ts";
+import type { Plan } from "./plan.ts";
+import { playableNodes } from "./plan_nodes.ts";
+import { inferShapes, type NodeShapes } from "./shapes.ts";
+import { chooseDt, noteSteps } from "./time.ts";
+import { withoutWires } from "./wires.ts";
+
+/**
+ * Compiles a graph. Throws `model_invalid` or `model_unsupported` naming the node and what to do, and
+ * `usage` for an option that does not fit.
+ */
+export function compilePlan(graph: NirGraph, options: CompileOptions = {}): Plan {
+  const settings = settle(options);
+  const notes = new Notes();
+  const flat = flattenGraph(graph, settings.strict, notes);
+  const shapes = inferShapes(flat, settings, notes);
+  const { dt, source } = chooseDt(flat, graph.metadata, options.dt, notes);
+  noteSteps(flat, dt, notes);
+  const step: Step = { dt, settings, notes };
+  const delays = allDelays(flat, shapes, step);
+  const bare = withoutWires(flat, (name) => isWire(flat, name, delays));
+  const layout = layOut(bare, delays, options.cut ?? [], notes);
+  const nodes = playableNodes(layout, bare, shapes, delays, step);
+  const { compare, reset, ifGain, cubaOrder, flattenBatch } = settings;
+  const sampleShape = shapes.get(flat.input)!.out;
+  const outputShape = shapes.get(flat.output)!.out;
+  const plan: Omit<Plan, "digest"> = {
+    name: options.name ?? graph.name,
+    dt,
+    dtSource: source,
+    discretization: settings.discretization,
+    options: { compare, reset, ifGain, cubaOrder, flattenBatch },
+    sampleShape,
+    sampleSize: sizeOf(sampleShape),
+    outputShape,
+    outputSize: sizeOf(outputShape),
+    nodes,
+    blocks: layout.blocks,
+    output: layout.output,
+    stateWords: nodes.reduce(
+      (words, { state }) => words + state.reduce((sum, field) => sum + field.words, 0),
+      0,
+    ),
+    notes: notes.list,
+  };
+  return { ...plan, digest: digestOf(plan) };
+}
+
+/** Steps of every Delay by name. */
+function allDelays(
+  flat: FlatGraph,
+  shapes: ReadonlyMap<string, NodeShapes>,
+  step: Step,
+): Map<string, Uint32Array> {
+  const delays = new Map<string, Uint32Array>();
+  for (const [name, node] of flat.nodes) {
+    if (node.type !== "Delay") continue;
+    delays.set(name, delaySteps(name, node, sizeOf(shapes.get(name)!.out), step));
+  }
+  return delays;
+}
+
+function isWire(
+  flat: FlatGraph,
+  name: string,
+  delays: ReadonlyMap<string, Uint32Array>,
+): boolean {
+  if (name === flat.input || name === flat.output) return false;
+  const { type } = flat.nodes.get(name)!;
+  return type === "Input" || type === "Output" || type === "Flatten" ||
+    (type === "Delay" && delays.get(name)!.every((steps) => steps === 0));
+}

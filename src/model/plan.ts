@@ -1,0 +1,198 @@
+/**
+ * The plan: a model made ready to run, as plain data. Compiling a model writes it; the WebGPU engine,
+ * the reference and the CPU executor play it; `inspect` prints it. It holds no functions and no
+ * device objects, and knows nothing of slots, frames or sessions.
+ *
+ * Nodes stand in execution order of one time step. All values of a node are flat, row-major, time
+ * left out; `size` is the number of values a step.
+ */
+import type { LayerName } from "../layers/mod.ts";
+
+/**
+ * What travels on the edges that leave a node: one bit a value; small integers as f32; any f32; or,
+ * for the model input alone, decided for every frame (0/1 values travel as bits).
+ */
+export type EdgeKind = "spike" | "count" | "real" | "input";
+
+/** An incoming edge. `previous` marks a cut edge: it reads the output of the step before, 0 at first. */
+export interface PlanEdge {
+  readonly from: number;
+  readonly previous: boolean;
+}
+
+/** y = W x + b. `weights` is in-major: [blocks][inputs][outputs]; blocks > 1 is NIR's `weight [..., out, in]`. */
+export interface DenseOp {
+  readonly op: "dense";
+  readonly blocks: number;
+  readonly inputs: number;
+  readonly outputs: number;
+  readonly weights: Float32Array;
+  readonly bias: Float32Array | null;
+}
+
+/**
+ * Cross-correlation, channels first. Conv1d is a Conv2d of height 1. `weights` is
+ * [groups][inChannels/groups][kernel y][kernel x][outChannels/groups]. `pad` is the padding before
+ * each axis (after it, positions outside the input read as 0).
+ */
+export interface ConvOp {
+  readonly op: "conv";
+  readonly inChannels: number;
+  readonly outChannels: number;
+  readonly groups: number;
+  readonly inSize: readonly [number, number];
+  readonly outSize: readonly [number, number];
+  readonly kernel: readonly [number, number];
+  readonly stride: readonly [number, number];
+  readonly pad: readonly [number, number];
+  readonly dilation: readonly [number, number];
+  readonly weights: Float32Array;
+  readonly bias: Float32Array | null;
+}
+
+/** Sum over a window, times `scale` (a one-element array with f32(1/window)) for average pooling. */
+export interface PoolOp {
+  readonly op: "pool";
+  readonly channels: number;
+  readonly inSize: readonly [number, number];
+  readonly outSize: readonly [number, number];
+  readonly kernel: readonly [number, number];
+  readonly stride: readonly [number, number];
+  readonly pad: readonly [number, number];
+  readonly scale: Float32Array | null;
+}
+
+/**
+ * An elementwise layer, stateful or not: neurons, Threshold, Scale, and the plain sum of several
+ * edges. `coefficients` is [layer.coefficients.length][size]; `mode` are the layer's mode bits.
+ */
+export interface PointwiseOp {
+  readonly op: "pointwise";
+  readonly layer: LayerName;
+  readonly mode: number;
+  readonly coefficients: Float32Array;
+}
+
+/** y(t) = x(t - steps[i]), 0 before the start. Every entry of `steps` is >= 1 or 0 (a wire). */
+export interface DelayOp {
+  readonly op: "delay";
+  readonly steps: Uint32Array;
+  readonly stepsMax: number;
+}
+
+export type PlanOp =
+  | { readonly op: "input" }
+  | DenseOp
+  | ConvOp
+  | PoolOp
+  | PointwiseOp
+  | DelayOp;
+
+/** One array of a node's state that is versioned with the row. `offset` counts u32 words in the row. */
+export interface StateField {
+  /** `v`, `i`, … as the layer declares them, or `last` for the output that a cut edge reads. */
+  readonly name: string;
+  /** `bits`: spikes packed 32 a word, bit 0 first; `u32`: the delay ring's head and fill. */
+  readonly type: "f32" | "bits" | "u32";
+  readonly offset: number;
+  readonly words: number;
+  /** Rest value of every element, as f32 (0 for bits and u32). */
+  readonly rest: number;
+}
+
+export interface PlanNode {
+  readonly index: number;
+  /** Unique; nested graphs give prefixed names `outer.inner`. */
+  readonly name: string;
+  /** NIR type of the node, or `Sum` for a junction that the compiler put in. */
+  readonly type: string;
+  readonly inputs: readonly PlanEdge[];
+  /** Shape without time; `size` is its product. */
+  readonly shape: readonly number[];
+  readonly size: number;
+  readonly kind: EdgeKind;
+  readonly op: PlanOp;
+  readonly state: readonly StateField[];
+}
+
+/** A run of nodes: alone over all steps of a frame, or a cycle whose nodes run step by step together. */
+export interface PlanBlock {
+  readonly kind: "feedforward" | "recurrent";
+  /** Indices into `nodes`, in execution order, contiguous. */
+  readonly nodes: readonly number[];
+}
+
+/** Something the reader or compiler assumed, repaired or warns of. */
+export interface PlanNote {
+  readonly level: "info" | "warning";
+  /** Stable, machine-readable: `dt_default`, `dt_inferred`, `if_gain`, `repaired_edge`, `cut_edge` … */
+  readonly code: string;
+  /** Node concerned, when there is one. */
+  readonly node?: string;
+  readonly text: string;
+}
+
+export type DtSource = "flag" | "metadata" | "inferred" | "default";
+export type Discretization = "euler" | "exact";
+
+/** How the file was read: NUMERICS §5. All are resolved, none is `auto` here but `ifGain`. */
+export interface ReadingOptions {
+  readonly compare: "gt" | "ge";
+  readonly reset: "v_reset" | "zero" | "subtract" | "none";
+  readonly ifGain: "auto" | "r" | "r_dt";
+  readonly cubaOrder: "new" | "old";
+  /** Whether Flatten's dims count a batch axis. */
+  readonly flattenBatch: boolean;
+}
+
+export interface Plan {
+  readonly name: string;
+  /** SHA-256, hex, of the model's canonical content (graph, parameters, dt, options). */
+  readonly digest: string;
+  readonly dt: number;
+  readonly dtSource: DtSource;
+  readonly discretization: Discretization;
+  readonly options: ReadingOptions;
+  readonly sampleShape: readonly number[];
+  readonly sampleSize: number;
+  readonly outputShape: readonly number[];
+  readonly outputSize: number;
+  /** `nodes[0]` is the model input (op `input`). */
+  readonly nodes: readonly PlanNode[];
+  readonly blocks: readonly PlanBlock[];
+  /** Index of the node whose values leave the model (always an own node, never the input). */
+  readonly output: number;
+  /** u32 words of versioned state a row. */
+  readonly stateWords: number;
+  readonly notes: readonly PlanNote[];
+}
+
+/**
+ * Values that a session may record: `<node>.s` (spikes leaving the node), `<node>.y` (other values
+ * leaving it), and `<node>.<state>` for each f32 state field, after the step (a membrane after reset).
+ */
+export interface Probe {
+  readonly name: string;
+  readonly node: number;
+  /** null: the node's output; else the state field's name. */
+  readonly field: string | null;
+  readonly size: number;
+  readonly shape: readonly number[];
+}
+
+/** Every probe of a plan, in plan order. */
+export function probesOf(plan: Plan): Probe[] {
+  const probes: Probe[] = [];
+  for (const node of plan.nodes) {
+    if (node.op.op === "input") continue;
+    const { name, index, size, shape } = node;
+    const suffix = node.kind === "spike" ? "s" : "y";
+    probes.push({ name: `${name}.${suffix}`, node: index, field: null, size, shape });
+    for (const field of node.state) {
+      if (field.type === "f32" && field.name !== "last") {
+        probes.push({ name: `${name}.${field.name}`, node: index, field: field.name, size, shape });
+      }
+    }
+  }
+  return probes;
+}

@@ -1,0 +1,50 @@
+/**
+ * Bun: its HTTP server. Bun cuts a connection that is silent for 10 s, also one whose answer has not
+ * begun, unless the handler asks to keep it open; and it would refuse large bodies without a problem
+ * document, so that its own limit lies above any of ours.
+ */
+import type { App, Listener, ListenOptions, Runtime } from "./types.ts";
+import { LIMITS } from "../base/limits.ts";
+
+interface BunServer {
+  readonly port: number;
+  timeout(request: Request, seconds: number): void;
+  stop(closeActiveConnections: boolean): Promise<void>;
+}
+
+/** The part of the global `Bun` that is used, so that both type checkers know it. */
+interface BunGlobal {
+  readonly version: string;
+  serve(options: {
+    hostname: string;
+    port: number;
+    idleTimeout: number;
+    maxRequestBodySize: number;
+    development: boolean;
+    fetch(request: Request, server: BunServer): Response | Promise<Response>;
+  }): BunServer;
+}
+
+const IDLE_SECONDS = 10;
+
+export function bunRuntime(): Runtime {
+  const { Bun } = globalThis as unknown as { Bun: BunGlobal };
+  return {
+    name: "bun",
+    version: Bun.version,
+    listen(app: App, { host, port }: ListenOptions): Promise<Listener> {
+      return new Promise((resolve) => {
+        const server = Bun.serve({
+          hostname: host,
+          port,
+          idleTimeout: IDLE_SECONDS,
+          maxRequestBodySize: 2 * LIMITS.bodyBytesMax.max,
+          development: false,
+          fetch: (request, server) =>
+            app.fetch(request, { keepOpen: () => server.timeout(request, 0) }),
+        });
+        resolve({ host, port: server.port, stop: () => server.stop(false) });
+      });
+    },
+  };
+}

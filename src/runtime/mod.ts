@@ -1,0 +1,32 @@
+/** The runtime that runs this: Deno or Bun. Nothing else asks which one it is. */
+import { GanglionError } from "../base/errors.ts";
+import { bunRuntime } from "./bun.ts";
+import { denoRuntime } from "./deno.ts";
+import type { App, Listener, ListenOptions, Runtime } from "./types.ts";
+
+export type { App, Connection, Listener, ListenOptions, Runtime } from "./types.ts";
+export { readbackVerdict } from "./fast_readback.ts";
+export { findGpu } from "./gpu.ts";
+export * from "./process.ts";
+
+export const runtime: Runtime = "Bun" in globalThis ? bunRuntime() : denoRuntime();
+
+/** Serves the app; a port or address that cannot be had is said in a sentence. */
+export async function listen(app: App, options: ListenOptions): Promise<Listener> {
+  try {
+    return await runtime.listen(app, options);
+  } catch (error) {
+    const { host, port } = options;
+    throw new GanglionError("usage", listenProblem(error, host, port), { host, port });
+  }
+}
+
+function listenProblem(error: unknown, host: string, port: number): string {
+  const { name = "", code = "", message = "" } = error as Record<string, string | undefined>;
+  const where = `${host}:${port}`;
+  if (name === "AddrInUse" || code === "EADDRINUSE") {
+    return `${where} is already taken; choose another with --port, or --port 0 for a free one`;
+  }
+  if (name === "PermissionDenied" || code === "EACCES") return `${where} may not be used by us`;
+  return `Cannot listen on ${where}: ${message}`;
+}

@@ -1,0 +1,119 @@
+/**
+ * The process around the program: arguments, environment, terminal, files, signals, exit. Both
+ * runtimes give these through Node's modules.
+ */
+import { Buffer } from "node:buffer";
+import { open, stat, writeFile } from "node:fs/promises";
+import process from "node:process";
+import { GanglionError } from "../base/errors.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export const programArguments = (): string[] => process.argv.slice(2);
+
+export const environment = (): Environment => process.env;
+
+export function exit(code: number): never {
+  process.exit(code);
+}
+
+export function isTerminal(stream: "stdin" | "stdout" | "stderr"): boolean {
+  return process[stream].isTTY === true;
+}
+
+/** Writes to stdout and resolves when the reader has it. A reader that left (`| head`) ends us. */
+export function writeOut(data: string | Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(data, (error) => {
+      if ((error as { code?: string } | null | undefined)?.code === "EPIPE") process.exit(0);
+      if (error) reject(error);
+      else resolve();
+    });
+  });
+}
+
+/** One line of talk for the person at the terminal. */
+export function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+/** Talk without an end of line, for progress. */
+export function sayRaw(text: string): void {
+  process.stderr.write(text);
+}
+
+/** Reads a file whole, refusing more than `bytesMax` before it is read. */
+export async function readFileLimited(
+  path: string,
+  bytesMax: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const file = await open(path, "r").catch((error: unknown) => {
+    throw new GanglionError("input_unreadable", fileProblem(path, error), { path });
+  });
+  try {
+    const { size } = await file.stat();
+    if (size > bytesMax) {
+      throw new GanglionError(
+        "input_unreadable",
+        `${path} has ${size} bytes, the limit is ${bytesMax}`,
+        { path, bytes: size, bytesMax },
+      );
+    }
+    const bytes = await file.readFile();
+    return new Uint8Array(bytes);
+  } catch (error) {
+    if (error instanceof GanglionError) throw error;
+    throw new GanglionError("input_unreadable", fileProblem(path, error), { path });
+  } finally {
+    await file.close();
+  }
+}
+
+export async function writeFileWhole(path: string, bytes: Uint8Array): Promise<void> {
+  try {
+    await writeFile(path, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  } catch (error) {
+    throw new GanglionError("usage", fileProblem(path, error), { path });
+  }
+}
+
+export async function fileExists(path: string): Promise<boolean> {
+  return await stat(path).then(() => true, () => false);
+}
+
+const PROBLEMS: Readonly<Record<string, string>> = {
+  ENOENT: "does not exist",
+  EISDIR: "is a folder",
+  EACCES: "may not be opened",
+  EPERM: "may not be opened",
+  ENOSPC: "does not fit on the disk",
+  ENOTDIR: "lies below something that is not a folder",
+};
+
+function fileProblem(path: string, error: unknown): string {
+  const { code, message } = error as { code?: string; message?: string };
+  return `${path} ${PROBLEMS[code ?? ""] ?? `cannot be opened (${code ?? message})`}`;
+}
+
+export type Signal = "SIGINT" | "SIGTERM" | "SIGHUP";
+
+export function onSignal(signal: Signal, action: () => void): void {
+  process.on(signal, action);
+}
+
+const PARENT_POLL_MS = 500;
+
+/**
+ * Calls `action` once when the launcher that started us is gone. A launcher that is killed outright
+ * cannot tell us; an orphan would hold the port for ever.
+ */
+export function onLauncherGone(action: () => void): void {
+  const launcher = Number(process.env.GANGLION_LAUNCHER);
+  if (!Number.isInteger(launcher) || launcher <= 1) return;
+  const timer = setInterval(() => {
+    if (process.ppid === launcher) return;
+    clearInterval(timer);
+    action();
+  }, PARENT_POLL_MS);
+  (timer as unknown as { unref?: () => void }).unref?.();
+}

@@ -1,0 +1,171 @@
+/**
+ * One chunk of a session: its input until it ran, its outputs as long as the ring or a waiter holds
+ * them, and who waits for it. Knows nothing of queues; the session moves it along.
+ */
+import { assert } from "../base/assert.ts";
+import type { Clock } from "../base/clock.ts";
+import { GanglionError } from "../base/errors.ts";
+import type { OutputEvent } from "./outbox.ts";
+
+/** What a client sends, decoded. */
+export interface ChunkInput {
+  /** [steps, sample size], finite; not changed afterwards by anyone. */
+  readonly values: Float32Array;
+  readonly steps: number;
+  /** The session goes back to rest before the first step. */
+  readonly reset?: boolean;
+  /** The client's number; the next one when left out. */
+  readonly seq?: number;
+  /** Equal for equal requests; compared when a number comes again. */
+  readonly digest?: string;
+}
+
+/** `running` from the moment its first frame was taken. */
+export type ChunkState = "waiting" | "running" | "done" | "cancelled" | "failed";
+
+export interface ChunkOutputs {
+  /** [steps, output size]. */
+  readonly data: Float32Array;
+  readonly probes: Readonly<Record<string, Float32Array>>;
+}
+
+export class Chunk {
+  readonly seq: number;
+  readonly steps: number;
+  readonly reset: boolean;
+  readonly digest: string;
+  /** Planned until the chunk runs, then true. */
+  startStep: number;
+  /** As `startStep`. */
+  epoch: number;
+  state: ChunkState = "waiting";
+  /** Steps that ran. */
+  stepsRun = 0;
+  /** Failed runs of the frame at its head. */
+  attempts = 0;
+  #input: Float32Array | null;
+  #outputs: OutputEvent[] = [];
+  #outputsDropped = false; // by the ring; a waiter may still hold them
+  #outputsLost = false;
+  #waiters = 0;
+  #error: GanglionError | null = null;
+  #ended: PromiseWithResolvers<void> | null = null;
+
+  constructor(seq: number, input: ChunkInput, plan: { startStep: number; epoch: number }) {
+    this.seq = seq;
+    this.steps = input.steps;
+    this.reset = input.reset ?? false;
+    this.digest = input.digest ?? "";
+    this.startStep = plan.startStep;
+    this.epoch = plan.epoch;
+    this.#input = input.values;
+  }
+
+  get finished(): boolean {
+    return this.state !== "waiting" && this.state !== "running";
+  }
+
+  /** The next frame's input, at most `frame` steps. */
+  head(frame: number): { steps: number; input: Float32Array } {
+    assert(this.#input !== null, "a finished chunk has no frames");
+    const steps = Math.min(frame, this.steps - this.stepsRun);
+    const sampleSize = this.#input.length / this.steps;
+    const from = this.stepsRun * sampleSize;
+    return { steps, input: this.#input.subarray(from, from + steps * sampleSize) };
+  }
+
+  /** A frame ran. */
+  addOutput(event: OutputEvent): void {
+    if (!this.#outputsLost) this.#outputs.push(event);
+    this.stepsRun += event.steps;
+    this.attempts = 0;
+    if (this.stepsRun === this.steps) this.#end("done", null);
+  }
+
+  cancel(): void {
+    this.#end(
+      "cancelled",
+      new GanglionError("chunk_cancelled", `Chunk ${this.seq} was cancelled`, { seq: this.seq }),
+    );
+  }
+
+  fail(error: GanglionError): void {
+    this.#end("failed", error);
+  }
+
+  /** The ring no longer holds one of its outputs. */
+  outputDropped(): void {
+    this.#outputsDropped = true;
+    this.#release();
+  }
+
+  /**
+   * Resolves with all outputs once the last step ran, or with null after `timeoutMs` or when
+   * `signal` aborts; the chunk goes on. Rejects when the chunk is cancelled, fails, or its session
+   * ends, and with `outputs_gone` when the ring has dropped a part.
+   */
+  async wait(clock: Clock, timeoutMs: number, signal?: AbortSignal): Promise<ChunkOutputs | null> {
+    if (this.#error !== null) throw this.#error;
+    if (this.#outputsLost) {
+      throw new GanglionError(
+        "outputs_gone",
+        `Outputs of chunk ${this.seq} are no longer held`,
+        { seq: this.seq },
+      );
+    }
+    this.#waiters++;
+    try {
+      if (!this.finished && !await this.#endsWithin(clock, timeoutMs, signal)) return null;
+      if (this.#error as GanglionError | null) throw this.#error;
+      return joinOutputs(this.#outputs);
+    } finally {
+      this.#waiters--;
+      this.#release();
+    }
+  }
+
+  async #endsWithin(clock: Clock, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
+    if (signal?.aborted) return false;
+    this.#ended ??= Promise.withResolvers<void>();
+    const left = Promise.withResolvers<void>();
+    const timer = clock.after(timeoutMs, left.resolve);
+    signal?.addEventListener("abort", () => left.resolve(), { once: true });
+    await Promise.race([this.#ended.promise, left.promise]);
+    timer.cancel();
+    return this.finished;
+  }
+
+  #end(state: ChunkState, error: GanglionError | null): void {
+    assert(!this.finished, "a chunk ends once");
+    this.state = state;
+    this.#error = error;
+    this.#input = null;
+    this.#ended?.resolve();
+    this.#ended = null;
+  }
+
+  #release(): void {
+    if (!this.#outputsDropped || this.#waiters > 0) return;
+    this.#outputsLost = true;
+    this.#outputs = [];
+  }
+}
+
+function joinOutputs(events: readonly OutputEvent[]): ChunkOutputs {
+  const [first] = events;
+  assert(first !== undefined, "a chunk that ran has outputs");
+  if (events.length === 1) return { data: first.data, probes: first.probes };
+  const probes: Record<string, Float32Array> = {};
+  for (const name in first.probes) probes[name] = join(events.map((each) => each.probes[name]!));
+  return { data: join(events.map((each) => each.data)), probes };
+}
+
+function join(parts: readonly Float32Array[]): Float32Array {
+  const whole = new Float32Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

@@ -1,0 +1,274 @@
+/**
+ * Sessions, slots and steps: the semantics of DESIGN §3 over any executor. Synchronous calls (`open`,
+ * `submit`, `close`) never wait; a step takes the oldest waiting frame of every session that has one
+ * and commits all of them or none. Steps run one after another. Knows nothing of HTTP, devices or time.
+ */
+import type { BatchRow, Executor, RowState } from "../engine/executor.ts";
+import { probesOf } from "../model/plan.ts";
+import { restState } from "../model/row_state.ts";
+import { assert } from "../base/assert.ts";
+import { GanglionError } from "../base/errors.ts";
+import { canonicalise } from "../base/numeric.ts";
+import { Future } from "./future.ts";
+
+export interface Outputs {
+  /** [steps, …output_shape], row-major. */
+  readonly data: Float32Array;
+  /** `[steps, ...output_shape]`. */
+  readonly shape: readonly number[];
+  /** Recorded values, `[steps, …]` each; empty unless asked for. */
+  readonly probes: Readonly<Record<string, Float32Array>>;
+}
+
+export interface SubmitOptions {
+  /** The frame starts from rest instead of the session's state. */
+  readonly reset?: boolean;
+  /** Probe names to return with the outputs. */
+  readonly record?: readonly string[];
+}
+
+export interface SchedulerOptions {
+  /** True: `submit` takes 1 … frame steps. False: exactly `frame`. */
+  readonly partialFrames?: boolean;
+}
+
+interface Pending {
+  readonly input: Float32Array;
+  readonly steps: number;
+  readonly reset: boolean;
+  readonly record: readonly string[];
+  readonly future: Future<Outputs>;
+}
+
+/** One client's stream: owns a slot from `open` to `close`. */
+export class Session {
+  /** Grows from 0 and is never used again. */
+  readonly id: number;
+  readonly slot: number;
+  readonly #scheduler: SlotScheduler;
+
+  constructor(scheduler: SlotScheduler, id: number, slot: number) {
+    this.#scheduler = scheduler;
+    this.id = id;
+    this.slot = slot;
+  }
+
+  /** Every frame submitted from now on runs as if the session had just been opened. */
+  reset(): void {
+    this.#scheduler.reset(this);
+  }
+
+  close(): void {
+    this.#scheduler.close(this);
+  }
+}
+
+interface SessionRecord {
+  readonly session: Session;
+  /** True until a frame has run: the next one starts from rest. */
+  fresh: boolean;
+  /** Asks the next submitted frame to start from rest. */
+  resetNext: boolean;
+  readonly queue: Pending[];
+}
+
+interface Claim {
+  readonly record: SessionRecord;
+  readonly pending: Pending;
+  readonly fresh: boolean;
+}
+
+export class SlotScheduler {
+  readonly executor: Executor;
+  readonly #partial: boolean;
+  readonly #sessions = new Map<number, SessionRecord>();
+  readonly #free: number[];
+  readonly #probes: ReadonlySet<string>;
+  #nextId = 0;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(executor: Executor, options: SchedulerOptions = {}) {
+    this.executor = executor;
+    this.#partial = options.partialFrames ?? false;
+    this.#free = Array.from({ length: executor.slots }, (_, slot) => slot);
+    this.#probes = new Set(probesOf(executor.plan).map((probe) => probe.name));
+  }
+
+  get slots(): number {
+    return this.executor.slots;
+  }
+
+  get frame(): number {
+    return this.executor.frame;
+  }
+
+  get slotsFree(): number {
+    return this.#free.length;
+  }
+
+  get framesWaiting(): number {
+    let count = 0;
+    for (const { queue } of this.#sessions.values()) {
+      count += queue.filter(({ future }) => future.state === "waiting").length;
+    }
+    return count;
+  }
+
+  /** Starts a session at rest in a free slot. Throws `no_slot` when all are taken. */
+  open(): Session {
+    const slot = this.#free.shift();
+    if (slot === undefined) {
+      throw new GanglionError(
+        "no_slot",
+        `all ${this.slots} slots hold sessions; close one first`,
+        { slots: this.slots },
+      );
+    }
+    const session = new Session(this, this.#nextId++, slot);
+    this.#sessions.set(session.id, { session, fresh: true, resetNext: false, queue: [] });
+    return session;
+  }
+
+  /** Ends a session: frees its slot (first in, first out) and cancels the frames still waiting. */
+  close(session: Session): void {
+    const record = this.#record(session);
+    this.#sessions.delete(session.id);
+    for (const { future } of record.queue) future.cancel();
+    record.queue.length = 0;
+    this.#free.push(session.slot);
+    assert(this.#free.length + this.#sessions.size === this.slots, "free + held = all");
+  }
+
+  /** See `Session.reset`. */
+  reset(session: Session): void {
+    this.#record(session).resetNext = true;
+  }
+
+  /**
+   * Queues one frame, `[steps, …sample_shape]` as a flat array, which is copied. Steps are exactly
+   * `frame`, or 1 … frame with `partialFrames`.
+   */
+  submit(
+    session: Session,
+    frame: ArrayLike<number>,
+    options: SubmitOptions = {},
+  ): Future<Outputs> {
+    const { sampleSize, sampleShape } = this.executor.plan;
+    const steps = frame.length / sampleSize;
+    const fits = Number.isInteger(steps) && steps >= 1 &&
+      (this.#partial ? steps <= this.frame : steps === this.frame);
+    if (!fits) {
+      const wanted = this.#partial ? `1 to ${this.frame}` : `${this.frame}`;
+      throw new GanglionError(
+        "bad_array",
+        `a frame is ${wanted} steps of [${sampleShape.join(", ")}] = ${sampleSize} values, ` +
+          `got ${frame.length} values`,
+      );
+    }
+    const record = this.#record(session);
+    const names = options.record ?? [];
+    const unknown = names.find((name) => !this.#probes.has(name));
+    if (unknown !== undefined) {
+      throw new GanglionError("invalid_body", `The model has no value named "${unknown}"`);
+    }
+    const future = new Future<Outputs>();
+    record.queue.push({
+      input: canonicalise(Float32Array.from(frame)),
+      steps,
+      reset: (options.reset ?? false) || record.resetNext,
+      record: names,
+      future,
+    });
+    record.resetNext = false;
+    return future;
+  }
+
+  /**
+   * Runs the oldest waiting frame of every session that has one; returns how many ran. When the
+   * executor fails, the futures of all frames it took get its error, no state changes, and it throws.
+   */
+  step(): Promise<number> {
+    return this.#inTurn(() => this.#step());
+  }
+
+  /** Steps until no frame waits. */
+  async run(): Promise<void> {
+    while (await this.step() > 0);
+  }
+
+  /** The session's state after the last frame that ran; rest when none did. Waits for a running step. */
+  readState(session: Session): Promise<RowState> {
+    return this.#inTurn(() => {
+      const record = this.#record(session);
+      return record.fresh || record.resetNext
+        ? Promise.resolve(restState(this.executor.plan))
+        : this.executor.readState(session.slot);
+    });
+  }
+
+  /** Replaces the session's state; its next frame continues from there. */
+  writeState(session: Session, state: RowState): Promise<void> {
+    return this.#inTurn(async () => {
+      const record = this.#record(session);
+      await this.executor.writeState(session.slot, state);
+      record.fresh = false;
+      record.resetNext = false;
+    });
+  }
+
+  #record(session: Session): SessionRecord {
+    const record = this.#sessions.get(session.id);
+    if (record?.session !== session) {
+      throw new GanglionError("session_unknown", `Session ${session.id} is not open`);
+    }
+    return record;
+  }
+
+  #inTurn<T>(action: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(action);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #step(): Promise<number> {
+    const claims: Claim[] = [];
+    for (const record of this.#sessions.values()) {
+      const claim = claimHead(record);
+      if (claim !== null) claims.push(claim);
+    }
+    if (claims.length === 0) return 0;
+    const batch: BatchRow[] = claims.map(({ record, pending, fresh }) => ({
+      slot: record.session.slot,
+      steps: pending.steps,
+      fresh,
+      input: pending.input,
+      record: pending.record,
+    }));
+    try {
+      const results = await this.executor.step(batch);
+      assert(results.length === claims.length, "one result a row");
+      claims.forEach(({ record, pending }, i) => {
+        const { output, probes } = results[i]!;
+        record.fresh = false;
+        const shape = [pending.steps, ...this.executor.plan.outputShape];
+        pending.future.resolve({ data: output, shape, probes });
+      });
+    } catch (error) {
+      for (const { pending } of claims) pending.future.fail(error);
+      throw error;
+    }
+    return claims.length;
+  }
+}
+
+/** Drops cancelled frames from the head of a queue and takes the first live one. */
+function claimHead(record: SessionRecord): Claim | null {
+  for (let pending = record.queue.shift(); pending; pending = record.queue.shift()) {
+    if (pending.future.claim()) {
+      return { record, pending, fresh: record.fresh || pending.reset };
+    }
+    // A reset that was asked for is not cancelled with the frame that carried it.
+    if (pending.reset) record.fresh = true;
+  }
+  return null;
+}

@@ -1,0 +1,106 @@
+/**
+ * The loop of one model: as long as frames wait it runs rounds, each with the head frame of every
+ * session that has one, and lets everything else have its turn in between. A failed round gives its
+ * frames back; a frame on its last try runs alone, so that a bad one takes no neighbour along.
+ */
+import { nextTurn, type Clock } from "../base/clock.ts";
+import type { Outputs, SlotScheduler } from "./slot_scheduler.ts";
+import type { StreamSession } from "./stream_session.ts";
+
+export interface StepLoopOptions {
+  readonly scheduler: SlotScheduler;
+  readonly clock: Clock;
+  /** Times a failed frame is run again. */
+  readonly retries: number;
+}
+
+/** Weight of the newest round in the mean. */
+const NEWEST = 0.1;
+
+export class StepLoop {
+  readonly #options: StepLoopOptions;
+  readonly #ready = new Set<StreamSession>();
+  #running: Promise<void> | null = null;
+  #roundMs = 0;
+  #roundsFailed = 0;
+
+  constructor(options: StepLoopOptions) {
+    this.#options = options;
+  }
+
+  /** Mean time of a round lately, in milliseconds. */
+  get roundMs(): number {
+    return this.#roundMs;
+  }
+
+  get roundsFailed(): number {
+    return this.#roundsFailed;
+  }
+
+  /** The session has a frame that a step could take. Starts the loop when it rests. */
+  wake(session: StreamSession): void {
+    this.#ready.add(session);
+    this.#running ??= this.#run().finally(() => this.#running = null);
+  }
+
+  /** The session has ended. */
+  forget(session: StreamSession): void {
+    this.#ready.delete(session);
+  }
+
+  /** Resolves when no frame waits. */
+  async idle(): Promise<void> {
+    while (this.#running !== null) await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    // The first turn lets the chunks that arrive together run together.
+    for (await nextTurn(); this.#ready.size > 0; await nextTurn()) {
+      const together: StreamSession[] = [];
+      const alone: StreamSession[] = [];
+      for (const session of this.#ready) {
+        if (!session.hasFrame) this.#ready.delete(session);
+        else (this.#isLastTry(session) ? alone : together).push(session);
+      }
+      if (together.length > 0) await this.#round(together);
+      for (const session of alone) {
+        if (session.hasFrame && this.#ready.has(session)) await this.#round([session]);
+      }
+    }
+  }
+
+  #isLastTry(session: StreamSession): boolean {
+    return session.attempts > 0 && session.attempts >= this.#options.retries;
+  }
+
+  async #round(sessions: readonly StreamSession[]): Promise<void> {
+    const { scheduler, clock, retries } = this.#options;
+    const begin = clock.now();
+    const futures = sessions.map((session) => {
+      const { input, reset } = session.take();
+      return scheduler.submit(session.options.slot, input, {
+        reset,
+        record: session.options.record,
+      });
+    });
+    // The scheduler tells every future its own outcome, so its throw says nothing more.
+    await scheduler.step().catch(() => this.#roundsFailed++);
+    const outcomes = await Promise.allSettled(futures.map((future) => future.result()));
+    outcomes.forEach((outcome, i) => {
+      const session = sessions[i]!;
+      if (session.endReason !== null) return;
+      if (outcome.status === "fulfilled") session.commit(ownOutputs(outcome.value));
+      else session.giveBack(retries);
+    });
+    this.#roundMs += NEWEST * (clock.now() - begin - this.#roundMs);
+  }
+}
+
+/** Outputs that are small views of a large buffer are copied, since the ring would keep it all. */
+function ownOutputs({ data, shape, probes }: Outputs): Outputs {
+  const own = (values: Float32Array) =>
+    values.buffer.byteLength > 2 * values.byteLength ? values.slice() : values;
+  const kept: Record<string, Float32Array> = {};
+  for (const name in probes) kept[name] = own(probes[name]!);
+  return { data: own(data), shape, probes: kept };
+}
