@@ -6,15 +6,16 @@
  * `runtimeCommand` gives the same to tests and tools that start a server themselves.
  */
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
-import { constants, tmpdir } from "node:os";
+import { constants, tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findDrivers } from "./vulkan.mjs";
 
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const BINARY_BYTES_MIN = 1_000_000;
+const PARENT_POLL_MS = 250;
 const FORWARDED_SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"];
 /** Ctrl-C and Ctrl-\ reach the child from the terminal itself; forwarding would send them twice. */
 const TERMINAL_SIGNALS = ["SIGINT", "SIGQUIT"];
@@ -63,20 +64,20 @@ export function findRuntime(runtime) {
   throw new Error(`Cannot find ${runtime}: its package is not installed; run: npm ci`);
 }
 
-let runtimeFolder;
-
-/** A private, empty folder for XDG_RUNTIME_DIR; the Vulkan loader complains without one. */
+/**
+ * A private folder for XDG_RUNTIME_DIR, without which the Vulkan loader complains; one for each user,
+ * it stays. Undefined when someone else holds the name.
+ */
 function privateRuntimeFolder() {
-  if (runtimeFolder === undefined) {
-    runtimeFolder = mkdtempSync(join(tmpdir(), "ganglion-"));
-    process.on("exit", removeRuntimeFolder);
+  const { uid } = userInfo();
+  const folder = join(tmpdir(), `ganglion-${uid}`);
+  try {
+    mkdirSync(folder, { mode: 0o700, recursive: true });
+    const found = lstatSync(folder);
+    return found.isDirectory() && found.uid === uid ? folder : undefined;
+  } catch {
+    return undefined;
   }
-  return runtimeFolder;
-}
-
-function removeRuntimeFolder() {
-  if (runtimeFolder !== undefined) rmSync(runtimeFolder, { recursive: true, force: true });
-  runtimeFolder = undefined;
 }
 
 /**
@@ -148,7 +149,6 @@ export function chooseRuntime(argv, env) {
 
 /** Ends this process as the child ended: same exit code, or the same signal. */
 function endLike(code, signal) {
-  removeRuntimeFolder();
   if (signal === null) {
     process.exitCode = code;
     return;
@@ -157,6 +157,21 @@ function endLike(code, signal) {
   // An ignored signal would leave us alive: then the code a shell would show.
   process.exitCode = 128 + constants.signals[signal];
   process.kill(process.pid, signal);
+}
+
+/**
+ * npm hands a signal on to the shell between it and us, which ends without telling anyone; so under
+ * npm the end of our parent is a SIGTERM. Elsewhere it is not: a server may outlive its terminal.
+ */
+function onParentGone(env, action) {
+  if (env.npm_lifecycle_event === undefined) return;
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    action();
+  }, PARENT_POLL_MS);
+  timer.unref();
 }
 
 /**
@@ -186,6 +201,7 @@ export function launch(program, argv, env = process.env) {
     const fromTerminal = TERMINAL_SIGNALS.includes(signal) && process.stdin.isTTY;
     process.on(signal, () => void (fromTerminal || child.kill(signal)));
   }
+  onParentGone(env, () => child.kill("SIGTERM"));
   child.on("error", (error) => {
     process.stderr.write(`ganglion: cannot start ${runtime}: ${error.message}\n`);
     process.exitCode = 1;

@@ -142,7 +142,7 @@ export const FLAGS = {
   host: withDefault(text("ADDRESS", "address to listen on"), "127.0.0.1"),
   port: wholeNumber(PORT, "port to listen on; 0 picks a free one"),
   "api-key": list("KEY", "clients must send it as Authorization: Bearer KEY; GANGLION_API_KEY keeps it out of the process list", { secret: true }),
-  "cors-origin": list("ORIGIN", "pages of this origin may call the API, e.g. https://example.org"),
+  "cors-origin": text("ORIGIN", "pages of this origin may call the API, e.g. https://example.org"),
   insecure: toggle("listens beyond this machine without an --api-key"),
   // What comes out
   output: text("FILE", "writes the result there instead of stdout", { short: "o" }),
@@ -206,7 +206,7 @@ export function limitsOf({ slots, frame, limit }: Settings): Limits {
 
 /** Variables that look like ours but set nothing, with what was probably meant. */
 export function unknownVariables(env: Environment): string[] {
-  const launcher = ["RUNTIME", "DRIVERS", "DRIVER_FILES", "LAUNCHER", "SETUP"];
+  const launcher = ["READBACK", "RUNTIME", "DRIVERS", "DRIVER_FILES", "LAUNCHER", "SETUP"];
   const known = new Set([
     ...Object.keys(FLAGS).map(environmentName),
     ...launcher.map((name) => `GANGLION_${name}`),

@@ -8,7 +8,7 @@ import { chooseExecutor, type DeviceChoice } from "./choose_executor.ts";
 import type { Executor, ExecutorInfo } from "./engine/mod.ts";
 import { loadModel, type LoadOptions, type ModelSource } from "./load_model.ts";
 import type { Plan } from "./model/mod.ts";
-import { type Session, SlotScheduler } from "./scheduler/slot_scheduler.ts";
+import { type Session, SlotScheduler } from "./scheduler/mod.ts";
 
 export interface StreamServerOptions extends LoadOptions {
   /** Sessions that can be open at once. */

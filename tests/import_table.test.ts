@@ -11,31 +11,44 @@ interface Row {
   readonly packages?: readonly string[];
 }
 
+const EXECUTOR = "engine/executor.ts";
+const HOST_EXECUTOR: Row = { sources: ["base", "layers", "model", "host", EXECUTOR] };
+/** Puts parts together; only these files may know all of them. */
+const COMPOSITION: Row = { sources: ["*"] };
+const COMPOSING = ["mod.ts", "serve.ts", "stream_server.ts", "choose_executor.ts", "load_model.ts"];
+
 const TABLE: Readonly<Record<string, Row>> = {
   base: { sources: [] },
   layers: { sources: ["base", "shaders"] },
-  model: { sources: ["base", "layers"], packages: ["h5wasm"] },
+  model: { sources: ["base", "layers"], packages: ["h5wasm", "node:crypto"] },
   engine: { sources: ["base", "layers", "model", "shaders"] },
-  reference: { sources: ["base", "layers", "model", "engine/executor.ts"] },
-  cpu: { sources: ["base", "layers", "model", "engine/executor.ts"] },
-  scheduler: { sources: ["base", "model", "engine/executor.ts"] },
+  host: { sources: ["base", "layers", "model", EXECUTOR] },
+  reference: HOST_EXECUTOR,
+  cpu: HOST_EXECUTOR,
+  scheduler: { sources: ["base", "model", EXECUTOR] },
   http: {
     sources: ["base", "model", "scheduler"],
-    packages: ["hono", "zod", "@hono/zod-openapi"],
+    packages: ["hono", "zod", "@hono/zod-openapi", "node:crypto"],
   },
   runtime: { sources: ["base", "package.json"], packages: ["bun-webgpu", "node:*"] },
+  // A program of its own: the child process that reads a file nobody vouches for.
+  "runtime/nir_process.ts": { sources: ["base", "model", "runtime"], packages: ["node:*"] },
   "runtime/worker.ts": { sources: ["base", "http/gateway.ts"], packages: ["hono"] },
   "config.ts": { sources: ["base"], packages: ["node:util"] },
-  "mod.ts": { sources: ["*"] },
-  "serve.ts": { sources: ["*"] },
+  "golden_frame.ts": { sources: ["base", "model", "reference", EXECUTOR] },
+  ...Object.fromEntries(COMPOSING.map((name) => [name, COMPOSITION])),
   cli: {
-    sources: ["base", "model", "config.ts", "serve.ts", "mod.ts", "runtime", "engine/doctor.ts"],
+    sources: ["base", "model", "config.ts", "runtime", "engine/doctor.ts", ...COMPOSING],
     packages: ["node:*"],
   },
 };
 
 /** Types that everyone may use: the plan is data, the executor an interface. */
-const TYPES_FOR_ALL = ["src/engine/executor.ts", "src/model/plan.ts"];
+const TYPES_FOR_ALL = [
+  "src/engine/executor.ts",
+  "src/engine/readback.ts",
+  "src/model/plan.ts",
+];
 
 /** Folders beside src/ that see it from outside, through its doors. */
 const OUTSIDERS = ["bench", "examples", "tools"];

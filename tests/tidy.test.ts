@@ -94,7 +94,7 @@ function tooLong({ path, text }: SourceFile): string[] {
 /** A file opens by saying what it is. */
 function withoutHeader({ path, text }: SourceFile): string[] {
   if (!path.startsWith("src/") && !path.startsWith("shaders/")) return [];
-  return /^(\/\*\*?|\/\/)[\s*]*\w/.test(text) ? [] : [`${path} does not begin with a comment`];
+  return /^(\/\*\*?|\/\/)[\s*]*[\w`]/.test(text) ? [] : [`${path} does not begin with a comment`];
 }
 
 const sources = readSources();

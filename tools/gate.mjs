@@ -108,7 +108,8 @@ const stages = [
     run: (log) =>
       all(
         () => command(log, tool("tsc"), ["--noEmit"]),
-        () => command(log, deno.command, ["check", "src", "tests", "tools", "bench", "examples"]),
+        () =>
+          command(log, deno.command, ["check", "-q", "src", "tests", "tools", "bench", "examples"]),
       ),
   },
   {
@@ -116,7 +117,7 @@ const stages = [
     run: (log) =>
       command(log, bun.command, ["test", "tests/import_table.test.ts", "tests/tidy.test.ts"]),
   },
-  { name: "unused", run: (log) => command(log, tool("knip"), []) },
+  { name: "unused", run: (log) => command(log, tool("knip"), ["--no-config-hints"]) },
   {
     name: "shaders",
     needs: "src/engine/check_shaders.ts",

@@ -1,4 +1,4 @@
-/** The commands: their texts and flags. Nothing here loads what a command needs to run. */
+/** The commands: their texts and flags; those with a leading _ are not shown. Nothing here loads what a command needs to run. */
 import type { FlagName } from "../config.ts";
 import type { Command } from "./command.ts";
 
@@ -48,7 +48,7 @@ Without -o the .npy goes to stdout. The result does not depend on --frame.
 With --record the result is an .npz archive: "output" and every recorded value.`,
     examples: [
       "ganglion infer digits.nir seven.npy -o scores.npy",
-      "ganglion infer digits.nir seven.npy --record lif1.v,lif1.s -o inside.npz",
+      "ganglion infer digits.nir seven.npy --record hidden.v,hidden.s -o inside.npz",
       "ganglion infer digits.nir seven.npy | python -c 'import sys, numpy, io; print(numpy.load(io.BytesIO(sys.stdin.buffer.read())).sum(0))'",
     ],
     flags: {
@@ -81,6 +81,10 @@ is read back, and names the one command that mends what is missing.`,
   load: notBuilt("puts load on a running server"),
   convert: notBuilt("converts models of other formats"),
   calibrate: notBuilt("fits the planner's cost model to this machine"),
+  _examine: {
+    ...notBuilt("what doctor asks of each runtime"),
+    load: () => import("./examine.ts"),
+  },
 };
 
 function notBuilt(summary: string): Command {

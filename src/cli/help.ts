@@ -9,10 +9,9 @@ const EXIT_CODES =
   "Exit codes: 0 done; 1 the input, the model or the machine is at fault; 2 wrong usage.";
 
 export function mainHelp(): string {
-  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
-  const lines = Object.entries(COMMANDS).map(([name, { summary }]) =>
-    `  ${name.padEnd(width)}  ${summary}`
-  );
+  const shown = Object.entries(COMMANDS).filter(([name]) => !name.startsWith("_"));
+  const width = Math.max(...shown.map(([name]) => name.length));
+  const lines = shown.map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
   return [
     "Ganglion serves streaming spiking neural networks.",
     "",

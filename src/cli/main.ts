@@ -55,7 +55,7 @@ function findCommand(name: string): Command {
     throw new GanglionError("usage", `A command comes first, then flags; got ${name}`);
   }
   const near = closest(name, Object.keys(COMMANDS));
-  const hint = near ? `; did you mean ${near}?` : `; there are: ${Object.keys(COMMANDS).join(" ")}`;
+  const hint = near ? `; did you mean ${near}?` : `; see ganglion --help`;
   throw new GanglionError("usage", `There is no command ${name}${hint}`);
 }
 
@@ -105,7 +105,8 @@ function report(error: unknown): number {
     say("See ganglion --help, or ganglion COMMAND --help.");
     return WRONG_USAGE;
   }
-  say(`  ${ERRORS[error.code].action}.`);
+  // A path that cannot be opened says all there is to say.
+  if (error.facts.path === undefined || error.cause) say(`  ${ERRORS[error.code].action}.`);
   return AT_FAULT;
 }
 

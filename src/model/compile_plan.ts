@@ -4,6 +4,7 @@
  * and every delay has exactly one incoming edge, and cut edges never read the model input.
  */
 import { sizeOf } from "../base/numeric.ts";
+import { cyclicParts } from "./digraph.ts";
 import { digestOf } from "./digest.ts";
 import { delaySteps, type Step } from "./discretise.ts";
 import { type FlatGraph, Notes } from "./flat_graph.ts";
@@ -30,7 +31,8 @@ export function compilePlan(graph: NirGraph, options: CompileOptions = {}): Plan
   noteSteps(flat, dt, notes);
   const step: Step = { dt, settings, notes };
   const delays = allDelays(flat, shapes, step);
-  const bare = withoutWires(flat, (name) => isWire(flat, name, delays));
+  const looped = cycleMembers(flat);
+  const bare = withoutWires(flat, (name) => isWire(flat, name, delays, looped));
   const layout = layOut(bare, delays, options.cut ?? [], notes);
   const nodes = playableNodes(layout, bare, shapes, delays, step);
   const { compare, reset, ifGain, cubaOrder, flattenBatch } = settings;
@@ -76,9 +78,18 @@ function isWire(
   flat: FlatGraph,
   name: string,
   delays: ReadonlyMap<string, Uint32Array>,
+  looped: ReadonlySet<string>,
 ): boolean {
   if (name === flat.input || name === flat.output) return false;
   const { type } = flat.nodes.get(name)!;
-  return type === "Input" || type === "Output" || type === "Flatten" ||
-    (type === "Delay" && delays.get(name)!.every((steps) => steps === 0));
+  if (type !== "Delay") return type === "Input" || type === "Output" || type === "Flatten";
+  // In a cycle it stays, as an identity: an error about the cycle should name it.
+  return delays.get(name)!.every((steps) => steps === 0) && !looped.has(name);
+}
+
+function cycleMembers(flat: FlatGraph): Set<string> {
+  const names = [...flat.nodes.keys()];
+  const index = new Map(names.map((name, place) => [name, place]));
+  const arcs = flat.edges.map(([from, to]) => ({ from: index.get(from)!, to: index.get(to)! }));
+  return new Set(cyclicParts(names.length, arcs).flat().map((place) => names[place]!));
 }

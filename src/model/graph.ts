@@ -83,6 +83,15 @@ function dropIsolated(level: Level, edges: readonly NirEdge[]): Map<string, NirN
     else alone.push(name);
   }
   if (kept.size === 0 && alone.length === 1) return new Map(graph.nodes);
+  const types = new Set([...kept.values()].map(({ type }) => type));
+  const ports = alone.filter((name) => /^(In|Out)put$/.test(graph.nodes.get(name)!.type));
+  const needed = ports.filter((name) => !types.has(graph.nodes.get(name)!.type));
+  if (needed.length > 0 || kept.size === 0) {
+    const full = (needed.length > 0 ? needed : alone).map((name) => prefix + name);
+    throw invalidGraph(`No edge touches ${listNames(full)}: join them to the graph`, {
+      nodes: full,
+    });
+  }
   for (const name of alone) {
     notes.warn(
       "isolated_node",

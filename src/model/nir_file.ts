@@ -69,7 +69,7 @@ export async function readTree(bytes: Uint8Array, limits: NirLimits): Promise<Tr
     }
   } catch (error) {
     if (error instanceof GanglionError) throw error;
-    throw unreadable(`HDF5 reader: ${firstLine(error)}`, {}, error);
+    throw unreadable(`The HDF5 reader gave up: ${reason(error)}`, {}, error);
   } finally {
     try {
       module.FS.unlink(path);
@@ -107,7 +107,11 @@ function readGroup(
 ): TreeGroup {
   // A nested graph lies two groups deeper: nodes/<name>.
   const depthMax = 2 * budget.limits.modelDepthMax + 3;
-  if (depth > depthMax) throw unreadable(`Groups are nested deeper than ${depthMax}`, { path });
+  if (depth > depthMax) {
+    throw unreadable(`Groups are nested deeper than ${depthMax}, at ${path.slice(0, 80)}`, {
+      path,
+    });
+  }
   const entries = new Map<string, TreeEntry>();
   for (const name of group.keys()) {
     const at = `${path}/${name}`;
@@ -157,20 +161,26 @@ function readDataset(dataset: Dataset, at: string, budget: Budget): TreeEntry {
       { path: at },
     );
   }
-  if (type === STRING) return readStrings(dataset, axes, count);
   const numeric = type === INTEGER || type === ENUM ||
     (type === FLOAT && (size === 4 || size === 8));
-  if (!numeric) {
+  if (!numeric && type !== STRING) {
     return { kind: "other", what: typeof dataset.dtype === "string" ? dataset.dtype : "compound" };
   }
-  const value: unknown = count === 0 ? [] : dataset.value;
-  return { kind: "numbers", shape: axes, data: toFloats(value, count, at) };
+  const value = count === 0 ? [] : valueOf(dataset, at);
+  if (numeric) return { kind: "numbers", shape: axes, data: toFloats(value, count, at) };
+  return {
+    kind: "strings",
+    shape: axes,
+    data: (Array.isArray(value) ? value : [value]).map(String),
+  };
 }
 
-function readStrings(dataset: Dataset, shape: number[], count: number): TreeStrings {
-  const value: unknown = count === 0 ? [] : dataset.value;
-  const list = Array.isArray(value) ? value : [value];
-  return { kind: "strings", shape, data: list.map(String) };
+function valueOf(dataset: Dataset, at: string): unknown {
+  try {
+    return dataset.value;
+  } catch (error) {
+    throw unreadable(`${at} cannot be read: ${reason(error)}`, { path: at }, error);
+  }
 }
 
 /** Integers must be exact in f64; booleans are the enum's 0 and 1. */
@@ -201,7 +211,10 @@ function unreadable(text: string, facts: Record<string, unknown> = {}, cause?: u
   return new GanglionError("model_unreadable", text, facts, cause === undefined ? {} : { cause });
 }
 
-function firstLine(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return (text.split("\n").find((line) => line.trim() !== "") ?? "failed").trim().slice(0, 200);
+/** The innermost line of an HDF5 error stack, which says what is wrong; else the first line. */
+function reason(error: unknown): string {
+  const lines = (error instanceof Error ? error.message : String(error)).split("\n");
+  const stack = lines.map((line) => /^\s*#\d+: .*\(\): (.*)$/.exec(line)?.[1]);
+  const text = stack.findLast((line) => line !== undefined) ?? lines[0] ?? "";
+  return text.trim().slice(0, 200) || "failed";
 }

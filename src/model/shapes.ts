@@ -6,15 +6,13 @@
  */
 import type { FlatGraph, Notes } from "./flat_graph.ts";
 import { convGeometry, convInput, poolGeometry } from "./geometry.ts";
+import { denseShapes, flattened, type NodeShapes, sameShape } from "./node_shapes.ts";
 import type { NirNode } from "./nir.ts";
-import { invalidGraph, invalidNode, shapeText } from "./nir_error.ts";
+import { invalidNode, shapeText } from "./nir_error.ts";
 import { populationFields } from "./nir_fields.ts";
 import { tensorOf, wholesOf } from "./nir_schema.ts";
 
-export interface NodeShapes {
-  readonly in: readonly number[];
-  readonly out: readonly number[];
-}
+export type { NodeShapes };
 
 export interface ShapeOptions {
   readonly flattenBatch: boolean;
@@ -138,57 +136,6 @@ function outputShape(
   }
 }
 
-/** weight [..., out, in] takes [..., in] and gives [..., out]. */
-function denseShapes(name: string, node: NirNode): NodeShapes {
-  const weight = tensorOf(node, "weight").shape;
-  if (weight.length < 2) {
-    throw invalidNode(name, `the weight must be [...,out,in], not ${shapeText(weight)}`, {
-      field: "weight",
-    });
-  }
-  const lead = weight.slice(0, -2);
-  const out = [...lead, weight.at(-2)!];
-  if (node.type === "Affine") {
-    const bias = tensorOf(node, "bias").shape;
-    if (tensorOf(node, "bias").data.length !== 1 && !equal(bias, out)) {
-      throw invalidNode(
-        name,
-        `the bias ${shapeText(bias)} does not fit the output ${shapeText(out)}`,
-        {
-          field: "bias",
-        },
-      );
-    }
-  }
-  return { in: [...lead, weight.at(-1)!], out };
-}
-
-function flattened(
-  name: string,
-  node: NirNode,
-  shape: readonly number[],
-  batch: boolean,
-): readonly number[] {
-  const axis = (field: string): number => {
-    const [given] = wholesOf(node, field)!;
-    const index = given! < 0 ? given! + shape.length : given! - (batch ? 1 : 0);
-    if (index >= 0 && index < shape.length) return index;
-    throw invalidNode(
-      name,
-      `${field} ${given} is no axis of ${shapeText(shape)}; axes count ` +
-        `${batch ? "the batch (turn flattenBatch off" : "no batch (turn flattenBatch on"} ` +
-        "if the file counts otherwise)",
-      { field },
-    );
-  };
-  const [start, end] = [axis("start_dim"), axis("end_dim")];
-  if (start > end) {
-    throw invalidNode(name, `it flattens from axis ${start} to the earlier axis ${end}`);
-  }
-  const merged = shape.slice(start, end + 1).reduce((product, each) => product * each, 1);
-  return [...shape.slice(0, start), merged, ...shape.slice(end + 1)];
-}
-
 function declaredShape(name: string, node: NirNode): readonly number[] | null {
   const shape = wholesOf(node, "shape");
   if (shape?.some((axis) => axis < 1)) {
@@ -204,7 +151,7 @@ function population(name: string, node: NirNode): readonly number[] | null {
     const { shape, data } = tensorOf(node, field);
     if (data.length === 1) continue;
     if (found === null) found = { field, shape };
-    else if (!equal(found.shape, shape)) {
+    else if (!sameShape(found.shape, shape)) {
       throw invalidNode(
         name,
         `${found.field} has the shape ${shapeText(found.shape)} and ${field} ${
@@ -251,7 +198,7 @@ function checkEdges(
     const left = shapes.get(from)!.out;
     const target = graph.nodes.get(to)!;
     const right = target.type === "Output" ? shapes.get(to)!.out : shapes.get(to)!.in;
-    if (equal(left, right)) continue;
+    if (sameShape(left, right)) continue;
     const same = count(from, left) === count(to, right);
     if (target.type === "Output" && same && !options.strict) {
       notes.warn(
@@ -283,18 +230,13 @@ function hint({ type }: NirNode): string {
   return type === "Input" || type === "Output" ? "it" : "the Input";
 }
 
-function equal(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((axis, i) => axis === b[i]);
-}
-
 /** Product of a shape that cannot overflow: it stops at the cap. */
 function count(name: string, shape: readonly number[]): number {
   let product = 1;
   for (const axis of shape) {
     product *= axis;
     if (!(product <= VALUES_MAX)) {
-      throw invalidGraph(`Node "${name}": ${shapeText(shape)} has more than ${VALUES_MAX} values`, {
-        node: name,
+      throw invalidNode(name, `its shape ${shapeText(shape)} has more than ${VALUES_MAX} values`, {
         shape,
       });
     }

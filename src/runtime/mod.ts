@@ -5,9 +5,12 @@ import { denoRuntime } from "./deno.ts";
 import type { App, Listener, ListenOptions, Runtime } from "./types.ts";
 
 export type { App, Connection, Listener, ListenOptions, Runtime } from "./types.ts";
+export { runChild } from "./child.ts";
 export { readbackVerdict } from "./fast_readback.ts";
 export { findGpu } from "./gpu.ts";
+export { readNirIsolated } from "./nir_process.ts";
 export * from "./process.ts";
+export { readCommit, ROOT, VERSION } from "./version.ts";
 
 export const runtime: Runtime = "Bun" in globalThis ? bunRuntime() : denoRuntime();
 

@@ -9,7 +9,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { ERRORS, type ErrorCode, type Facts, GanglionError } from "../base/errors.ts";
+import { type ErrorCode, ERRORS, type Facts, GanglionError } from "../base/errors.ts";
 import { LIMITS, type Limits } from "../base/limits.ts";
 import { decodeGraph, encodeGraph, type NirGraph, readNirBytes } from "../model/mod.ts";
 
@@ -64,7 +64,12 @@ export async function readNirIsolated(
   }
   const [program, ...args] = options.command ?? ownCommand();
   const request = JSON.stringify({ name: options.name, limits });
-  const { answer, stop, code, stderr } = await converse(program!, [...args, request], bytes, limits);
+  const { answer, stop, code, stderr } = await converse(
+    program!,
+    [...args, request],
+    bytes,
+    limits,
+  );
   if (stop === "time") {
     throw new GanglionError(
       "model_timeout",

@@ -27,7 +27,7 @@ const HOP_BY_HOP = [
 ];
 
 function problem(status: number, code: string, title: string, detail: string): Response {
-  const type = `urn:ganglion:error:${code}`;
+  const type = `urn:ganglion:problem:${code}`;
   return Response.json({ type, title, status, detail, code }, {
     status,
     headers: { "content-type": "application/problem+json", "cache-control": "no-store" },

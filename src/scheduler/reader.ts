@@ -55,6 +55,10 @@ export class OutputReader {
     this.opening = openingOf(outbox, this.#cursor, options);
   }
 
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
   /** True when the session has ended and told this reader everything before. */
   get isComplete(): boolean {
     return this.#options.isOver() && this.#cursor >= this.#outbox.end;

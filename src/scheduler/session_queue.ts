@@ -168,8 +168,9 @@ export class SessionQueue {
     return dropped;
   }
 
-  /** Takes out and returns everything that was still to run. */
+  /** Takes out and returns everything that was still to run, and forgets the rest. */
   clear(): Chunk[] {
+    this.#known.clear();
     const chunks = this.#waiting.slice(this.#head).filter((chunk) => !chunk.finished);
     for (const chunk of chunks) this.#uncount(chunk);
     this.#waiting = [];

@@ -20,7 +20,8 @@ const NEWEST = 0.1;
 export class StepLoop {
   readonly #options: StepLoopOptions;
   readonly #ready = new Set<StreamSession>();
-  #running: Promise<void> | null = null;
+  #isRunning = false;
+  #idle: PromiseWithResolvers<void> | null = null;
   #roundMs = 0;
   #roundsFailed = 0;
 
@@ -40,7 +41,9 @@ export class StepLoop {
   /** The session has a frame that a step could take. Starts the loop when it rests. */
   wake(session: StreamSession): void {
     this.#ready.add(session);
-    this.#running ??= this.#run().finally(() => this.#running = null);
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    void this.#run();
   }
 
   /** The session has ended. */
@@ -50,7 +53,10 @@ export class StepLoop {
 
   /** Resolves when no frame waits. */
   async idle(): Promise<void> {
-    while (this.#running !== null) await this.#running;
+    while (this.#isRunning) {
+      this.#idle ??= Promise.withResolvers<void>();
+      await this.#idle.promise;
+    }
   }
 
   async #run(): Promise<void> {
@@ -67,6 +73,10 @@ export class StepLoop {
         if (session.hasFrame && this.#ready.has(session)) await this.#round([session]);
       }
     }
+    // Without a turn in between, or a session woken in it would be missed.
+    this.#isRunning = false;
+    this.#idle?.resolve();
+    this.#idle = null;
   }
 
   #isLastTry(session: StreamSession): boolean {

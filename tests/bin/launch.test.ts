@@ -36,19 +36,21 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-function start(runtime: string, ...args: string[]) {
+function commandLine(runtime: string, args: readonly string[]): string[] {
   const program = relative(ROOT, join(folder, "program.mts"));
   const script = `import { launch } from ${JSON.stringify(join(ROOT, "bin", "launch.mjs"))};
     launch(${JSON.stringify(program)}, process.argv.slice(1));`;
-  const command = ["node", "--input-type=module", "-e", script, "--", ...args];
-  command.push("--runtime", runtime);
-  return Bun.spawn(command, { cwd: folder, stdout: "pipe", stderr: "pipe" });
+  return ["node", "--input-type=module", "-e", script, "--", ...args, "--runtime", runtime];
+}
+
+function start(runtime: string, ...args: string[]) {
+  return Bun.spawn(commandLine(runtime, args), { cwd: folder, stdout: "pipe", stderr: "pipe" });
 }
 
 describe.each(RUNTIMES.map((runtime) => [runtime] as const))("launched on %s", (runtime) => {
   test("arguments, folder, environment and exit code pass through", async () => {
     const child = start(runtime, "exit", "3", "--flag=a b");
-    const seen = JSON.parse(await child.stdout.text());
+    const seen = JSON.parse(await new Response(child.stdout).text());
     expect(await child.exited).toBe(3);
     expect(seen).toMatchObject({ runtime, cwd: folder, rest: ["3", "--flag=a b"] });
     expect(seen.LEAKED).toBeUndefined();
@@ -67,6 +69,18 @@ describe.each(RUNTIMES.map((runtime) => [runtime] as const))("launched on %s", (
     expect(await child.exited).toBe(7);
   });
 
+  test("under npm, whose shell keeps signals to itself, its end ends the program", async () => {
+    const child = Bun.spawn(["sh", "-c", '"$@"; true', "sh", ...commandLine(runtime, ["wait"])], {
+      env: { ...process.env, npm_lifecycle_event: "start" },
+      cwd: folder,
+      stdout: "pipe",
+    });
+    const reader = child.stdout.getReader();
+    await reader.read();
+    child.kill("SIGTERM");
+    expect((await reader.read()).done).toBe(true);
+  });
+
   test("a program that a signal ends ends the launcher the same way", async () => {
     const child = start(runtime, "hang");
     await child.stdout.getReader().read();
@@ -79,7 +93,7 @@ describe.each(RUNTIMES.map((runtime) => [runtime] as const))("launched on %s", (
 test("another runtime than the two is wrong usage", async () => {
   const child = start("node", "exit", "0");
   expect(await child.exited).toBe(2);
-  expect(await child.stderr.text()).toContain("--runtime must be deno or bun");
+  expect(await new Response(child.stderr).text()).toContain("--runtime must be deno or bun");
 });
 
 test("--runtime is taken out of the arguments, wherever it stands before --", () => {

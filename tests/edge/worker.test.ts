@@ -186,7 +186,7 @@ test("an origin that is away is a 502 problem that does not say where it was", a
   expect(answer.headers.get("content-type")).toBe("application/problem+json");
   const text = await answer.text();
   expect(JSON.parse(text)).toEqual({
-    type: "urn:ganglion:error:origin_unreachable",
+    type: "urn:ganglion:problem:origin_unreachable",
     title: expect.any(String),
     status: 502,
     detail: expect.any(String),
@@ -197,7 +197,8 @@ test("an origin that is away is a 502 problem that does not say where it was", a
 });
 
 test("a gateway without a usable origin is a 500 problem", async () => {
-  for (const bindings of [{}, { ORIGIN: "" }, { ORIGIN: "ftp://example.com" }]) {
+  const unusable: Record<string, string>[] = [{}, { ORIGIN: "" }, { ORIGIN: "ftp://example.com" }];
+  for (const bindings of unusable) {
     const gateway = await startGateway(bindings);
     const answer = await fetch(new URL("/v1/models", gateway));
     expect(answer.status).toBe(500);

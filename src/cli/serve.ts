@@ -1,0 +1,115 @@
+/** `ganglion serve`: models over HTTP, from the first signal of life to the last. */
+import { GanglionError } from "../base/errors.ts";
+import { limitsOf, type Settings } from "../config.ts";
+import {
+  exit,
+  listen,
+  type Listener,
+  onLauncherGone,
+  onSignal,
+  readCommit,
+  runtime,
+  say,
+  VERSION,
+  writeOut,
+} from "../runtime/mod.ts";
+import { createServer, type Server } from "../serve.ts";
+import type { Call } from "./command.ts";
+import { loadOptions, sayNotes } from "./reading.ts";
+
+/** What was taken may run so long after a signal. */
+const GRACE_MS = 2000;
+/** Then the process ends, whatever still holds it. */
+const FORCED_MS = 3000;
+/** A launcher passes on the Ctrl-C that the terminal has sent us too: no second one so soon. */
+const REPEAT_MS = 500;
+
+const INTERRUPTED = 130;
+
+export async function run({ positionals, settings }: Call): Promise<number> {
+  if (positionals.length === 0) throw new GanglionError("usage", "MODEL must be given");
+  const { host, port, name, device } = settings;
+  const apiKeys = settings["api-key"];
+  const corsOrigin = settings["cors-origin"] ?? null;
+  checkExposure(settings);
+  say(`ganglion ${VERSION} on ${runtime.name} ${runtime.version}`);
+  const server = await createServer({
+    models: positionals,
+    names: name,
+    load: loadOptions(settings),
+    device,
+    limits: limitsOf(settings),
+    apiKeys,
+    corsOrigin,
+    version: VERSION,
+    commit: await readCommit(),
+    say,
+    onPlan: sayNotes,
+  });
+  const listener = await listen(server, { host, port });
+  const ended = endOnSignal(server, listener);
+  const url = `http://${host.includes(":") ? `[${host}]` : host}:${listener.port}`;
+  sayWelcome(server, url, apiKeys.length > 0);
+  await writeOut(`listening ${url}\n`);
+  return await ended;
+}
+
+function checkExposure({ host, insecure, "api-key": keys }: Settings): void {
+  const local = host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+  if (local || insecure || keys.length > 0) return;
+  throw new GanglionError(
+    "usage",
+    `Listening on ${host} opens the server to others: give --api-key (or GANGLION_API_KEY), ` +
+      "or --insecure where something else guards it",
+  );
+}
+
+function sayWelcome({ models }: Server, url: string, keyed: boolean): void {
+  for (const { id, plan, executor } of models) {
+    const { kind, device, numerics } = executor.info;
+    say(
+      `serving ${id}: [${plan.sampleShape}] to [${plan.outputShape}], dt ${plan.dt} s, ` +
+        `${executor.slots} slots, frame ${executor.frame}, ${kind} (${device}), ${numerics}`,
+    );
+    void executor.lost.then(({ reason }) => {
+      say(`ganglion: the device of ${id} was lost (${reason}); restart the server`);
+    });
+  }
+  const key = keyed ? ' -H "Authorization: Bearer $GANGLION_API_KEY"' : "";
+  const model = models.length === 1 ? "{}" : `{"model":"${models[0]!.id}"}`;
+  say(`models      ${url}/v1/models`);
+  say(`all routes  ${url}/openapi.json`);
+  say("open a session with");
+  say(`  curl -s${key} -H 'Content-Type: application/json' -d '${model}' ${url}/v1/sessions`);
+  say("Ctrl-C stops.");
+}
+
+/** Resolves with the exit code after a signal, or after the launcher has gone. */
+function endOnSignal(server: Server, listener: Listener): Promise<number> {
+  return new Promise((resolve) => {
+    let endingSince: number | null = null;
+    const end = (): void => {
+      const now = performance.now();
+      if (endingSince !== null) {
+        if (now - endingSince > REPEAT_MS) exit(INTERRUPTED);
+        return;
+      }
+      endingSince = now;
+      say("stopping: no new sessions; what was sent still runs for 2 s at most");
+      setTimeout(() => {
+        say("ganglion: some connections did not end in time and were cut");
+        exit(0);
+      }, FORCED_MS);
+      const stopped = listener.stop();
+      server.close(GRACE_MS).then(() => stopped).then(
+        () => resolve(0),
+        (error: unknown) => {
+          say(`ganglion: stopping failed: ${String(error)}`);
+          resolve(1);
+        },
+      );
+    };
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) onSignal(signal, end);
+    onLauncherGone(end);
+  });
+}

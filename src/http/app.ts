@@ -1,0 +1,117 @@
+/**
+ * The application, readable top to bottom: request id, CORS, guard, routes, errors. A plain `fetch`
+ * that knows no runtime; what it needs of a connection comes as the second argument.
+ */
+import { OpenAPIHono } from "@hono/zod-openapi";
+import { randomId } from "../base/ids.ts";
+import { GanglionError } from "../base/errors.ts";
+import type { AppDeps, Connection, Context, Env } from "./context.ts";
+import { cors, guard } from "./guard.ts";
+import { documentRoutes, INFO } from "./openapi.ts";
+import { problemResponse } from "./problem.ts";
+import { chunkRoutes } from "./routes/chunks.ts";
+import { outputRoutes } from "./routes/outputs.ts";
+import { serverRoutes } from "./routes/server.ts";
+import { sessionRoutes } from "./routes/sessions.ts";
+
+export type { AppDeps, Connection } from "./context.ts";
+
+export interface App {
+  fetch(request: Request, connection?: Connection): Response | Promise<Response>;
+}
+
+type Handler = (c: Context) => Response | Promise<Response>;
+type Route = readonly [method: "GET" | "POST" | "PUT" | "DELETE", path: string, handler: Handler];
+
+const SESSION = "/v1/sessions/:session";
+
+export function createApp(deps: AppDeps): App {
+  const server = serverRoutes(deps);
+  const sessions = sessionRoutes(deps);
+  const chunks = chunkRoutes(deps);
+  const outputs = outputRoutes(deps);
+  const app = new OpenAPIHono<Env>();
+  const routes: Route[] = [
+    ["GET", "/", server.index],
+    ["GET", "/healthz", server.healthy],
+    ["GET", "/readyz", server.ready],
+    ["GET", "/v1/limits", server.limits],
+    ["GET", "/v1/models", server.models],
+    ["GET", "/v1/models/:model", server.model],
+    ["POST", "/v1/sessions", sessions.create],
+    ["GET", "/v1/sessions", sessions.list],
+    ["GET", SESSION, sessions.get],
+    ["DELETE", SESSION, sessions.close],
+    ["POST", `${SESSION}/chunks`, chunks.post],
+    ["DELETE", `${SESSION}/chunks/:seq`, chunks.cancel],
+    ["GET", `${SESSION}/outputs`, outputs.stream],
+    ["POST", `${SESSION}/reset`, sessions.reset],
+    ["GET", `${SESSION}/state`, sessions.later],
+    ["PUT", `${SESSION}/state`, sessions.later],
+    ["POST", `${SESSION}/fork`, sessions.later],
+    ["POST", `${SESSION}/park`, sessions.later],
+    ["POST", `${SESSION}/ticket`, sessions.later],
+    ["POST", `${SESSION}/transfer`, sessions.later],
+    ["GET", "/v1/outputs", server.later],
+    ["GET", "/v1/slots", server.later],
+    ["GET", "/v1/events", server.later],
+    ["GET", "/metrics", server.later],
+    ["GET", "/docs", server.later],
+    ["GET", "/openapi.json", (c) => c.json(document())],
+  ];
+  const document = documentOnce(app, deps.version);
+  const allowed = methodsOf(routes);
+  const onFault = deps.onFault ?? ((error, id) => console.error(`request ${id}:`, error));
+
+  app.use(requestIds());
+  app.use(cors(deps));
+  app.use(guard(deps));
+  for (const [method, path, handler] of routes) app.on(method, path, handler);
+  documentRoutes(app.openAPIRegistry);
+
+  app.notFound((c) => {
+    const allow = allowed(c.req.path);
+    const error = allow.length === 0
+      ? new GanglionError("not_found", `There is nothing at ${c.req.path.slice(0, 200)}`)
+      : new GanglionError("method_not_allowed", `Only ${allow.join(", ")} may be used here`, {
+        allow,
+      });
+    return problemResponse(error, c.get("requestId"));
+  });
+  app.onError((error, c) => {
+    if (!(error instanceof GanglionError)) onFault(error, c.get("requestId"));
+    return problemResponse(error, c.get("requestId"));
+  });
+  return { fetch: (request, connection = {}) => app.fetch(request, connection) };
+}
+
+/** Every answer carries a request id: the client's own, or a new one. */
+function requestIds() {
+  const prefix = randomId().slice(0, 8);
+  let count = 0;
+  return async (c: Context, next: () => Promise<void>): Promise<void> => {
+    const given = c.req.header("x-request-id");
+    const isFine = given !== undefined && /^[\w.:/+=-]{1,128}$/.test(given);
+    c.set("requestId", isFine ? given : `${prefix}-${(count++).toString(36)}`);
+    await next();
+    c.res.headers.set("x-request-id", c.get("requestId"));
+  };
+}
+
+/** The methods that a path has. */
+function methodsOf(routes: readonly Route[]): (path: string) => string[] {
+  const patterns = routes.map(([method, path]) => ({
+    method,
+    pattern: new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/:\w+/g, "[^/]+")}$`),
+  }));
+  return (path) => {
+    const methods = patterns.filter(({ pattern }) => pattern.test(path)).map((each) => each.method);
+    return methods.includes("GET") ? [...methods, "HEAD"] : methods;
+  };
+}
+
+/** The OpenAPI document, made when first asked for. */
+function documentOnce(app: OpenAPIHono<Env>, version: string): () => object {
+  let document: object | null = null;
+  return () => document ??= app.getOpenAPI31Document({ openapi: "3.1.0", info: INFO(version) });
+}

@@ -1,0 +1,36 @@
+/** What every handler gets: the parts the application was made of, and who asks. */
+import type { Context as HonoContext } from "hono";
+import type { Clock } from "../base/clock.ts";
+import type { Limits } from "../base/limits.ts";
+import type { Service } from "../scheduler/mod.ts";
+
+/** What a handler may ask of the connection its request came on; each runtime gives its own. */
+export interface Connection {
+  /** The runtime must not cut this request for being silent (a long wait, an event stream). */
+  keepOpen?(): void;
+}
+
+export interface AppDeps {
+  readonly service: Service;
+  readonly clock: Clock;
+  /** Keys that are taken; none means that the server is open to this machine alone. */
+  readonly apiKeys: readonly string[];
+  /** The one foreign origin whose pages may call. */
+  readonly corsOrigin: string | null;
+  readonly limits: Limits;
+  readonly version: string;
+  readonly commit?: string;
+  /** Called with every fault of our own; standard error when left out. */
+  readonly onFault?: (error: unknown, requestId: string) => void;
+}
+
+export interface Env {
+  Bindings: Connection;
+  Variables: {
+    requestId: string;
+    /** Whose sessions the request may see; null without keys. */
+    owner: string | null;
+  };
+}
+
+export type Context = HonoContext<Env>;

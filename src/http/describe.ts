@@ -1,0 +1,71 @@
+/** Models, sessions and chunks as the JSON of the contract. */
+import type { Chunk, ModelHost, Service, StreamSession } from "../scheduler/mod.ts";
+
+export function describeModel({ id, plan, info, scheduler }: ModelHost) {
+  return {
+    id,
+    sample_shape: plan.sampleShape,
+    output_shape: plan.outputShape,
+    frame: scheduler.frame,
+    slots: scheduler.slots,
+    dt: plan.dt,
+    dt_source: plan.dtSource,
+    discretization: plan.discretization,
+    options: plan.options,
+    layers: plan.nodes.map(({ name, type, shape, kind, state }) => ({
+      name,
+      type,
+      shape,
+      kind,
+      state: state.map((field) => field.name),
+    })),
+    state_bytes: info.stateBytes,
+    digest: plan.digest,
+    numerics: info.numerics,
+    executor: { kind: info.kind, device: info.device, software: info.software },
+    notes: plan.notes,
+  };
+}
+
+export function describeSession(service: Service, session: StreamSession) {
+  const { options, queue } = session;
+  const { plan, scheduler } = service.model(options.model);
+  return {
+    id: session.id,
+    model: options.model,
+    state: "active",
+    slot: options.slot.slot,
+    frame: scheduler.frame,
+    sample_shape: plan.sampleShape,
+    output_shape: plan.outputShape,
+    dt: plan.dt,
+    steps_done: session.stepsDone,
+    frames_waiting: queue.framesWaiting,
+    next_chunk_seq: queue.nextSeq,
+    seq_window: queue.seqWindow,
+    credit: queue.credit,
+    epoch: session.epoch,
+    epochs: session.epochs.map(({ epoch, fromStep }) => ({ epoch, from_step: fromStep })),
+    // Nothing survives a kill before checkpoints exist.
+    durable_seq: null,
+    created_at: new Date(options.createdAtMs).toISOString(),
+    last_activity_at: new Date(service.lastActivityMs(session)).toISOString(),
+    ttl_s: options.ttlSeconds,
+    record: options.record,
+    outputs: options.outputs,
+  };
+}
+
+/** What is answered to who posted a chunk. */
+export function describeChunk({ queue }: StreamSession, chunk: Chunk) {
+  return {
+    seq: chunk.seq,
+    steps: chunk.steps,
+    start_step: chunk.startStep,
+    end_step: chunk.startStep + chunk.steps,
+    epoch: chunk.epoch,
+    next_chunk_seq: queue.nextSeq,
+    credit: queue.credit,
+    durable_seq: null,
+  };
+}

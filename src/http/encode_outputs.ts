@@ -1,0 +1,79 @@
+/** Outputs as text: the four encodings of an event stream, and the JSON of a waited-for chunk. */
+import { wordsOf } from "../base/numeric.ts";
+import { f32Text, nestedText } from "./f32_text.ts";
+
+export const ENCODINGS = ["json", "base64", "bits", "events"] as const;
+export type Encoding = typeof ENCODINGS[number];
+
+/** JSON text of [steps, …shape] values. */
+export function encodeValues(
+  encoding: Encoding,
+  values: Float32Array,
+  shape: readonly number[],
+): string {
+  switch (encoding) {
+    case "json":
+      return nestedText(values, shape);
+    case "base64":
+      return `"${base64(values)}"`;
+    case "bits":
+      return `"${base64(packBits(values, shape[0]!))}"`;
+    case "events":
+      return eventsText(values, shape[0]!);
+  }
+}
+
+/** Recorded values: as the outputs, but what is no spike cannot be bits and goes as base64. */
+export function encodeProbes(
+  encoding: Encoding,
+  probes: Readonly<Record<string, Float32Array>>,
+  shapeOf: (name: string) => readonly number[],
+): string {
+  const fields = Object.entries(probes).map(([name, values]) => {
+    const own = encoding === "bits" && !name.endsWith(".s") ? "base64" : encoding;
+    return `${JSON.stringify(name)}:${encodeValues(own, values, shapeOf(name))}`;
+  });
+  return `{${fields.join(",")}}`;
+}
+
+/** Per step ⌈size/32⌉ words, bit 0 first; every value that is not 0 is a 1. */
+export function packBits(values: Float32Array, steps: number): Uint32Array {
+  const size = values.length / steps;
+  const words = wordsOf(size);
+  const packed = new Uint32Array(steps * words);
+  for (let t = 0; t < steps; t++) {
+    for (let i = 0; i < size; i++) {
+      if (values[t * size + i] !== 0) packed[t * words + (i >>> 5)]! |= 1 << (i & 31);
+    }
+  }
+  return packed;
+}
+
+/** `[t, i]` for ones, `[t, i, value]` for other values, nothing for zeros. */
+function eventsText(values: Float32Array, steps: number): string {
+  const size = values.length / steps;
+  const parts: string[] = [];
+  for (let at = 0; at < values.length; at++) {
+    const value = values[at]!;
+    if (value === 0) continue;
+    const t = Math.floor(at / size);
+    const place = `${t},${at - t * size}`;
+    parts.push(value === 1 ? `[${place}]` : `[${place},${f32Text(value)}]`);
+  }
+  return `[${parts.join(",")}]`;
+}
+
+export function bytesOf(values: Float32Array | Uint32Array): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(values.buffer as ArrayBuffer, values.byteOffset, values.byteLength);
+}
+
+const PIECE = 0x8000;
+
+function base64(values: Float32Array | Uint32Array): string {
+  const bytes = bytesOf(values);
+  let binary = "";
+  for (let at = 0; at < bytes.length; at += PIECE) {
+    binary += String.fromCharCode(...bytes.subarray(at, at + PIECE));
+  }
+  return btoa(binary);
+}

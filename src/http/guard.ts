@@ -1,0 +1,87 @@
+/**
+ * Who may come in. Without keys: only requests that were sent to this machine by name, and nothing
+ * that a foreign web page could do. With keys: a bearer key on every route but the health checks.
+ */
+import type { MiddlewareHandler } from "hono";
+import { GanglionError } from "../base/errors.ts";
+import type { AppDeps, Context, Env } from "./context.ts";
+import { keyFinder } from "./digest.ts";
+
+const LOCAL_HOSTS = new Set(["localhost", "127.0.0.1", "[::1]"]);
+const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
+const OPEN_PATHS = new Set(["/healthz", "/readyz"]);
+const EXPOSED = "Location, Retry-After, X-Request-Id, Chunk-Seq, Start-Step, Steps, Session-Epoch";
+
+type GuardDeps = Pick<AppDeps, "apiKeys" | "corsOrigin">;
+
+export function guard({ apiKeys, corsOrigin }: GuardDeps): MiddlewareHandler<Env> {
+  const findKey = keyFinder(apiKeys);
+  return async (c, next) => {
+    if (apiKeys.length === 0) {
+      assertLocal(c);
+      assertOwnOrigin(c, corsOrigin);
+      c.set("owner", null);
+      return await next();
+    }
+    if (OPEN_PATHS.has(c.req.path)) {
+      c.set("owner", null);
+      return await next();
+    }
+    const given = /^Bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1];
+    const owner = given === undefined ? null : findKey(given);
+    if (owner === null) {
+      throw new GanglionError(
+        "unauthorized",
+        given === undefined ? "The request has no key" : "The key is not known",
+      );
+    }
+    c.set("owner", owner);
+    return await next();
+  };
+}
+
+/** Answers preflights of the one foreign origin, and tells browsers that it may read answers. */
+export function cors({ corsOrigin }: GuardDeps): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    if (corsOrigin === null || c.req.header("origin") !== corsOrigin) return await next();
+    const isPreflight = c.req.method === "OPTIONS" &&
+      c.req.header("access-control-request-method") !== undefined;
+    if (isPreflight) {
+      return new Response(null, {
+        status: 204,
+        headers: {
+          "access-control-allow-origin": corsOrigin,
+          "access-control-allow-methods": "GET, POST, PUT, DELETE",
+          "access-control-allow-headers": "Authorization, Content-Type, Accept, Last-Event-ID, " +
+            "Chunk-Seq, Session-Epoch, X-Request-Id",
+          "access-control-max-age": "600",
+          "vary": "Origin",
+        },
+      });
+    }
+    await next();
+    c.res.headers.set("access-control-allow-origin", corsOrigin);
+    c.res.headers.set("access-control-expose-headers", EXPOSED);
+    c.res.headers.append("vary", "Origin");
+    return undefined;
+  };
+}
+
+function hostOf(c: Context): string {
+  return (c.req.header("host") ?? new URL(c.req.url).host).toLowerCase();
+}
+
+/** Against pages that give their own name to this machine's address. */
+function assertLocal(c: Context): void {
+  const host = hostOf(c);
+  if (!LOCAL_HOSTS.has(host.replace(/:\d+$/, ""))) {
+    throw new GanglionError("forbidden_host", `Requests for the host "${host}" are not served`);
+  }
+}
+
+function assertOwnOrigin(c: Context, corsOrigin: string | null): void {
+  const origin = c.req.header("origin");
+  if (origin === undefined || SAFE_METHODS.has(c.req.method) || origin === corsOrigin) return;
+  if (URL.canParse(origin) && new URL(origin).host === hostOf(c)) return;
+  throw new GanglionError("forbidden_origin", `A page of "${origin}" may not change anything here`);
+}

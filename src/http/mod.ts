@@ -1,0 +1,2 @@
+/** The HTTP application: a plain `fetch` handler over a `Service`. */
+export { type App, type AppDeps, type Connection, createApp } from "./app.ts";

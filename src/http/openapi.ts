@@ -1,0 +1,181 @@
+/** The OpenAPI document: each route of the contract, its bodies and its answers. */
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
+import { CHUNK_TYPES } from "./chunk_codec.ts";
+import type { Env } from "./context.ts";
+import { ENCODINGS } from "./encode_outputs.ts";
+import {
+  ChunkAnswer,
+  ChunkBody,
+  ChunkReceipt,
+  CreateSession,
+  ModelList,
+  ModelView,
+  ProblemView,
+  SessionList,
+  SessionView,
+} from "./schemas.ts";
+
+type Registry = OpenAPIHono<Env>["openAPIRegistry"];
+type RouteConfig = Parameters<Registry["registerPath"]>[0];
+type Responses = RouteConfig["responses"];
+
+export const INFO = (version: string) => ({
+  title: "Ganglion",
+  version,
+  description: "Streaming spiking neural networks: sessions, chunks in, outputs out.",
+});
+
+const json = (schema: z.ZodType) => ({ "application/json": { schema } });
+const answer = (description: string, schema: z.ZodType) => ({ description, content: json(schema) });
+const nothing = (description: string) => ({ description });
+const binary = { schema: { type: "string", format: "binary" } as const };
+
+const problems = (...statuses: number[]): Responses =>
+  Object.fromEntries(statuses.map((status) => [status, {
+    description: "A problem; `code` says which",
+    content: { "application/problem+json": { schema: ProblemView } },
+  }]));
+
+const session = z.object({ session: z.string() });
+const SESSION = "/v1/sessions/{session}";
+
+const ROUTES: readonly RouteConfig[] = [
+  {
+    method: "get",
+    path: "/healthz",
+    summary: "Whether the process lives",
+    responses: { 200: nothing("It does") },
+  },
+  {
+    method: "get",
+    path: "/readyz",
+    summary: "Whether sessions and chunks are taken",
+    responses: { 200: nothing("They are"), ...problems(503) },
+  },
+  {
+    method: "get",
+    path: "/v1/limits",
+    summary: "Every limit of this server",
+    responses: { 200: answer("Limits by name", z.record(z.string(), z.number())) },
+  },
+  {
+    method: "get",
+    path: "/v1/models",
+    summary: "Served models",
+    responses: { 200: answer("All models", ModelList) },
+  },
+  {
+    method: "get",
+    path: "/v1/models/{model}",
+    summary: "One served model",
+    request: { params: z.object({ model: z.string() }) },
+    responses: { 200: answer("The model", ModelView), ...problems(404) },
+  },
+  {
+    method: "post",
+    path: "/v1/sessions",
+    summary: "Open a session",
+    request: { body: { content: json(CreateSession) } },
+    responses: {
+      201: {
+        ...answer("The session", SessionView),
+        headers: { Location: { schema: { type: "string" }, description: "Its address" } },
+      },
+      ...problems(400, 404, 413, 415, 422, 503),
+    },
+  },
+  {
+    method: "get",
+    path: "/v1/sessions",
+    summary: "Open sessions of this key",
+    responses: { 200: answer("All sessions", SessionList) },
+  },
+  {
+    method: "get",
+    path: SESSION,
+    summary: "One session",
+    request: { params: session },
+    responses: { 200: answer("The session", SessionView), ...problems(404, 410) },
+  },
+  {
+    method: "delete",
+    path: SESSION,
+    summary: "Close a session; its slot is free at once",
+    request: { params: session },
+    responses: { 204: nothing("It is closed"), ...problems(404, 410) },
+  },
+  {
+    method: "post",
+    path: `${SESSION}/chunks`,
+    summary: "Send time steps",
+    request: {
+      params: session,
+      query: z.object({
+        wait: z.enum(["true", "false"]).optional().openapi({
+          description: "Answer with the outputs of these steps",
+        }),
+      }),
+      headers: z.object({ "Chunk-Seq": z.string().optional() }),
+      body: {
+        required: true,
+        content: {
+          ...Object.fromEntries(CHUNK_TYPES.map((type) => [type, binary])),
+          ...json(ChunkBody),
+        },
+      },
+    },
+    responses: {
+      200: {
+        description: "With wait=true: the outputs of exactly these steps",
+        content: {
+          ...json(ChunkAnswer),
+          "application/octet-stream": binary,
+          "application/x-npy": binary,
+        },
+      },
+      202: answer("Taken; start_step and end_step are the plan at this moment", ChunkReceipt),
+      ...problems(400, 404, 406, 409, 410, 413, 415, 422, 429, 500, 503),
+    },
+  },
+  {
+    method: "delete",
+    path: `${SESSION}/chunks/{seq}`,
+    summary: "Cancel a chunk that has not begun",
+    request: { params: session.extend({ seq: z.string() }) },
+    responses: { 204: nothing("It will not run"), ...problems(404, 409, 410) },
+  },
+  {
+    method: "get",
+    path: `${SESSION}/outputs`,
+    summary: "Outputs as server-sent events",
+    request: {
+      params: session,
+      query: z.object({
+        encoding: z.enum(ENCODINGS).optional(),
+        from: z.enum(["now"]).optional(),
+        last_event_id: z.string().optional(),
+      }),
+      headers: z.object({ "Last-Event-ID": z.string().optional() }),
+    },
+    responses: {
+      200: {
+        description: "open, then output, error, notice, lagged and end events",
+        content: { "text/event-stream": { schema: { type: "string" } } },
+      },
+      204: nothing("The session has ended and this reader has read all"),
+      ...problems(404, 406, 422, 429),
+    },
+  },
+  {
+    method: "post",
+    path: `${SESSION}/reset`,
+    summary: "Put the state back to rest",
+    request: { params: session },
+    responses: { 200: answer("The session", SessionView), ...problems(404, 409, 410) },
+  },
+];
+
+export function documentRoutes(registry: Registry): void {
+  for (const route of ROUTES) registry.registerPath(route);
+}

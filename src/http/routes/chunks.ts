@@ -1,0 +1,129 @@
+/** Chunks: take one, wait for its outputs if asked, cancel one. */
+import { GanglionError } from "../../base/errors.ts";
+import { writeNpy } from "../../base/npy.ts";
+import type { Chunk, ChunkOutputs, StreamSession } from "../../scheduler/mod.ts";
+import { bestType } from "../accept.ts";
+import { mediaTypeOf, readBody } from "../body.ts";
+import { CHUNK_TYPES, type ChunkType, decodeChunk } from "../chunk_codec.ts";
+import type { AppDeps, Context } from "../context.ts";
+import { describeChunk } from "../describe.ts";
+import { chunkDigest } from "../digest.ts";
+import { bytesOf, encodeProbes, encodeValues } from "../encode_outputs.ts";
+
+const ANSWER_TYPES = [
+  "application/json",
+  "application/octet-stream",
+  "application/x-npy",
+] as const;
+type AnswerType = typeof ANSWER_TYPES[number];
+
+type Deps = Pick<AppDeps, "service" | "limits" | "clock">;
+
+export function chunkRoutes({ service, limits, clock }: Deps) {
+  const find = (c: Context) => service.session(c.req.param("session")!, c.get("owner"));
+
+  /** The chunk of a request, decoded and queued. Refuses before anything is queued. */
+  async function take(c: Context, wait: boolean): Promise<[StreamSession, Chunk]> {
+    const type = mediaTypeOf(c, CHUNK_TYPES) as ChunkType;
+    const seq = seqOf(c.req.header("chunk-seq"));
+    find(c); // an ended session answers before its body is read
+    const body = await readBody(c, limits.bodyBytesMax);
+    const session = find(c);
+    const { values, steps, reset } = decodeChunk(type, body, {
+      sampleShape: service.model(session.options.model).plan.sampleShape,
+      assertSteps: (count) => session.queue.assertCanFit(count),
+    });
+    if (wait) assertAnswerFits(session, steps);
+    const digest = chunkDigest(type, body);
+    const { chunk } = service.submit(session, { values, steps, reset, seq, digest });
+    return [session, chunk];
+  }
+
+  function assertAnswerFits({ options }: StreamSession, steps: number): void {
+    const bytes = steps * options.outputStepBytes;
+    if (bytes <= limits.answerBytesMax) return;
+    throw new GanglionError(
+      "answer_too_large",
+      `The outputs take ${bytes} bytes, one answer has at most ${limits.answerBytesMax}`,
+      { bytes, bytes_max: limits.answerBytesMax },
+    );
+  }
+
+  function answer(
+    type: AnswerType,
+    session: StreamSession,
+    chunk: Chunk,
+    outputs: ChunkOutputs,
+  ): Response {
+    const { plan, probes } = service.model(session.options.model);
+    const shape = [chunk.steps, ...plan.outputShape];
+    if (type === "application/json") {
+      const head = JSON.stringify({ ...describeChunk(session, chunk), shape });
+      const shapeOf = (name: string) => [chunk.steps, ...probes.get(name)!.shape];
+      const recorded = session.options.record.length === 0
+        ? ""
+        : `,"probes":${encodeProbes("json", outputs.probes, shapeOf)}`;
+      const data = encodeValues("json", outputs.data, shape);
+      const text = `${head.slice(0, -1)},"data":${data}${recorded}}`;
+      return new Response(text, { headers: { "content-type": type } });
+    }
+    const bytes = type === "application/x-npy"
+      ? writeNpy(outputs.data, shape) as Uint8Array<ArrayBuffer>
+      : bytesOf(outputs.data);
+    return new Response(bytes, {
+      headers: {
+        "content-type": type,
+        "chunk-seq": String(chunk.seq),
+        "start-step": String(chunk.startStep),
+        "steps": String(chunk.steps),
+        "session-epoch": String(chunk.epoch),
+      },
+    });
+  }
+
+  return {
+    async post(c: Context) {
+      const type = bestType(c.req.header("accept"), ANSWER_TYPES);
+      const session = find(c);
+      if (type === null) {
+        throw new GanglionError(
+          "not_acceptable",
+          `The answer can be ${ANSWER_TYPES.join(", ")}`,
+          { types: ANSWER_TYPES },
+        );
+      }
+      const wait = flagOf(c, "wait");
+      const [, chunk] = await take(c, wait);
+      if (wait) {
+        c.env.keepOpen?.();
+        const waitMs = limits.waitSecondsMax * 1000;
+        const outputs = await chunk.wait(clock, waitMs, c.req.raw.signal);
+        if (outputs !== null) return answer(type, session, chunk, outputs);
+      }
+      return c.json(describeChunk(session, chunk), 202);
+    },
+
+    cancel(c: Context) {
+      const session = find(c);
+      const seq = /^\d{1,15}$/.test(c.req.param("seq")!) ? Number(c.req.param("seq")) : NaN;
+      session.cancel(seq);
+      return c.body(null, 204);
+    },
+  };
+}
+
+function seqOf(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined;
+  if (/^\d{1,15}$/.test(header)) return Number(header);
+  throw new GanglionError("bad_header", "Chunk-Seq must be a whole number from 0", {
+    header: "Chunk-Seq",
+  });
+}
+
+/** A query parameter that is true or false. */
+function flagOf(c: Context, name: string): boolean {
+  const value = c.req.query(name);
+  if (value === undefined || value === "false") return false;
+  if (value === "true") return true;
+  throw new GanglionError("invalid_query", `${name} must be true or false`, { parameter: name });
+}

@@ -1,0 +1,57 @@
+/** Sessions: open, list, describe, reset, close. */
+import { GanglionError } from "../../base/errors.ts";
+import { readJson } from "../body.ts";
+import type { AppDeps, Context } from "../context.ts";
+import { describeSession } from "../describe.ts";
+import { CreateSession } from "../schemas.ts";
+
+type Deps = Pick<AppDeps, "service" | "limits">;
+
+export function sessionRoutes({ service, limits }: Deps) {
+  const find = (c: Context) => service.session(c.req.param("session")!, c.get("owner"));
+  return {
+    async create(c: Context) {
+      const body = await readJson(c, CreateSession, limits.controlBytesMax);
+      if (body.state !== undefined) {
+        throw new GanglionError("not_built", "A session cannot begin with a state yet");
+      }
+      if ((body.wait_s ?? 0) > 0) c.env.keepOpen?.();
+      const session = await service.open({
+        model: body.model,
+        owner: c.get("owner"),
+        ttlSeconds: body.ttl_s,
+        waitSeconds: body.wait_s,
+        record: body.record,
+        outputs: body.outputs,
+        signal: c.req.raw.signal,
+      });
+      return c.json(describeSession(service, session), 201, {
+        location: `/v1/sessions/${session.id}`,
+      });
+    },
+
+    list(c: Context) {
+      const sessions = service.sessions(c.get("owner"));
+      return c.json({ sessions: sessions.map((each) => describeSession(service, each)) });
+    },
+
+    get: (c: Context) => c.json(describeSession(service, find(c))),
+
+    reset(c: Context) {
+      const session = find(c);
+      session.reset();
+      return c.json(describeSession(service, session));
+    },
+
+    close(c: Context) {
+      service.end(find(c), "closed");
+      return c.body(null, 204);
+    },
+
+    /** A route of a session that a later version brings. */
+    later(c: Context): never {
+      find(c);
+      throw new GanglionError("not_built", `${c.req.method} ${c.req.routePath} is not built yet`);
+    },
+  };
+}

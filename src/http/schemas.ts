@@ -1,0 +1,110 @@
+/** Bodies and answers as zod schemas: what is checked, and what the OpenAPI document says. */
+import { z } from "@hono/zod-openapi";
+
+const count = z.number().int().min(0);
+const shape = z.array(count);
+
+export const CreateSession = z.strictObject({
+  model: z.string().max(200).optional().openapi({ description: "May be left out when one is served" }),
+  ttl_s: count.optional().openapi({ description: "Idle life time in seconds, 0 for never" }),
+  wait_s: z.number().min(0).optional().openapi({ description: "How long to wait for a slot" }),
+  record: z.array(z.string().max(1000)).max(1000).optional().openapi({
+    description: "Internal values to return with the outputs, as `ganglion inspect` names them",
+    example: ["lif.v"],
+  }),
+  outputs: z.enum(["ring", "hold"]).optional(),
+  state: z.unknown().optional(),
+}).openapi("CreateSession");
+
+export const SessionView = z.object({
+  id: z.string(),
+  model: z.string(),
+  state: z.enum(["active", "parked"]),
+  slot: count.nullable(),
+  frame: count,
+  sample_shape: shape,
+  output_shape: shape,
+  dt: z.number(),
+  steps_done: count,
+  frames_waiting: count,
+  next_chunk_seq: count,
+  seq_window: count,
+  credit: count.openapi({ description: "Time steps that the queue has room for" }),
+  epoch: count,
+  epochs: z.array(z.object({ epoch: count, from_step: count })),
+  durable_seq: count.nullable(),
+  created_at: z.iso.datetime(),
+  last_activity_at: z.iso.datetime(),
+  ttl_s: count,
+  record: z.array(z.string()),
+  outputs: z.enum(["ring", "hold"]),
+}).openapi("Session");
+
+export const SessionList = z.object({ sessions: z.array(SessionView) }).openapi("SessionList");
+
+export const ModelView = z.object({
+  id: z.string(),
+  sample_shape: shape,
+  output_shape: shape,
+  frame: count,
+  slots: count,
+  dt: z.number(),
+  dt_source: z.enum(["flag", "metadata", "inferred", "default"]),
+  discretization: z.enum(["euler", "exact"]),
+  options: z.record(z.string(), z.union([z.string(), z.boolean()])),
+  layers: z.array(z.object({
+    name: z.string(),
+    type: z.string(),
+    shape,
+    kind: z.string(),
+    state: z.array(z.string()),
+  })),
+  state_bytes: count,
+  digest: z.string(),
+  numerics: z.string(),
+  executor: z.object({ kind: z.string(), device: z.string(), software: z.boolean() }),
+  notes: z.array(z.object({
+    level: z.enum(["info", "warning"]),
+    code: z.string(),
+    node: z.string().optional(),
+    text: z.string(),
+  })),
+}).openapi("Model");
+
+export const ModelList = z.object({ models: z.array(ModelView) }).openapi("ModelList");
+
+export const ChunkReceipt = z.object({
+  seq: count,
+  steps: count,
+  start_step: count,
+  end_step: count,
+  epoch: count,
+  next_chunk_seq: count,
+  credit: count,
+  durable_seq: count.nullable(),
+}).openapi("ChunkReceipt");
+
+export const ChunkAnswer = ChunkReceipt.extend({
+  shape,
+  data: z.array(z.unknown()).openapi({ description: "[steps][…output_shape], null for NaN" }),
+  probes: z.record(z.string(), z.array(z.unknown())).optional(),
+}).openapi("ChunkAnswer");
+
+export const ChunkBody = z.union([
+  z.strictObject({ data: z.array(z.unknown()), reset: z.boolean().optional() }),
+  z.strictObject({
+    steps: count,
+    events: z.array(z.array(z.number()).min(2).max(3)),
+    reset: z.boolean().optional(),
+  }),
+]).openapi("Chunk");
+
+export const ProblemView = z.object({
+  type: z.string(),
+  title: z.string(),
+  status: count,
+  detail: z.string(),
+  code: z.string(),
+  action: z.string(),
+  request_id: z.string(),
+}).loose().openapi("Problem");

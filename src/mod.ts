@@ -1,0 +1,65 @@
+/**
+ * Ganglion as a library. The parts stand in the order in which they are used: a model, a server of its
+ * streams, the errors; below them what tools and tests need.
+ *
+ * @example
+ * ```ts
+ * import { StreamServer } from "ganglion";
+ *
+ * const server = await StreamServer.create("examples/digits/digits.nir", {
+ *   slots: 8, // sessions at once
+ *   frame: 5, // time steps of a frame
+ *   sampleShape: [64], // one time step of input
+ * });
+ * const session = server.open(); // throws when no slot is free
+ * const future = server.submit(session, new Float32Array(5 * 64).fill(1)); // one frame, [5, 64]
+ * await server.run(); // one batched step per round of waiting frames
+ * const { data, shape } = await future.result(); // shape is [5, 10]
+ * console.log(shape, data.length); // [ 5, 10 ] 50
+ * await server.close();
+ * ```
+ */
+
+// A model: read from a NIR file or built from plain objects, then compiled into a plan.
+export { graphOf, readNirBytes } from "./model/mod.ts";
+export { compilePlan } from "./model/mod.ts";
+export { describePlan, printPlan, probesOf } from "./model/mod.ts";
+export { type CallParameters, type LoadOptions, type ModelSource } from "./load_model.ts";
+export { loadModel } from "./load_model.ts";
+export type {
+  CompileOptions,
+  GraphLike,
+  NirGraph,
+  Plan,
+  PlanNote,
+  PlanSummary,
+  Probe,
+  Variables,
+} from "./model/mod.ts";
+
+// A server of its streams.
+export { StreamServer, type StreamServerOptions } from "./stream_server.ts";
+export { CancelledError, Future, type FutureState, type Outputs } from "./scheduler/mod.ts";
+export { Session, type SubmitOptions } from "./scheduler/mod.ts";
+export type { DeviceChoice } from "./choose_executor.ts";
+
+// What can go wrong, by code.
+export { type ErrorCode, GanglionError } from "./base/errors.ts";
+
+// Arrays in NumPy's format.
+export { type NpyArray, parseNpy, writeNpy } from "./base/npy.ts";
+
+// The executors themselves, to drive without sessions.
+export type {
+  BatchRow,
+  Executor,
+  ExecutorInfo,
+  RowResult,
+  RowState,
+} from "./engine/executor.ts";
+export { CpuExecutor } from "./cpu/mod.ts";
+export { ReferenceExecutor } from "./reference/mod.ts";
+
+// A whole HTTP server: `{ fetch }`, to put on any port.
+export { createServer, type ServeOptions, type Server } from "./serve.ts";
+export { makeLimits, type Limits } from "./base/limits.ts";

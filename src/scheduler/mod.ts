@@ -1,0 +1,15 @@
+/** Sessions on slots: the library's scheduler, and the service above it that `http` talks to. */
+export { CancelledError, Future, type FutureState } from "./future.ts";
+export {
+  type Outputs,
+  type SchedulerOptions,
+  Session,
+  SlotScheduler,
+  type SubmitOptions,
+} from "./slot_scheduler.ts";
+export { ModelHost, type ModelHostOptions } from "./model_host.ts";
+export { type OpenOptions, type Phase, Service, type ServiceOptions } from "./service.ts";
+export { type EndReason, type Epoch, StreamSession } from "./stream_session.ts";
+export type { Chunk, ChunkInput, ChunkOutputs, ChunkState } from "./chunk.ts";
+export type { ErrorEvent, OutboxEvent, OutputEvent, Position } from "./outbox.ts";
+export type { Opening, OutputReader, ReaderEvent, ReadFrom, Resume } from "./reader.ts";

@@ -1,0 +1,342 @@
+/**
+ * The service: models, the sessions on them, and their life times. Above the slots, below HTTP:
+ * it knows typed arrays and steps, no JSON, no status, no headers. Time and ids are injected.
+ */
+import { assert } from "../base/assert.ts";
+import type { Clock, Timer } from "../base/clock.ts";
+import { GanglionError } from "../base/errors.ts";
+import { type IdSource, randomId } from "../base/ids.ts";
+import type { Limits } from "../base/limits.ts";
+import { Admission } from "./admission.ts";
+import type { Chunk, ChunkInput } from "./chunk.ts";
+import type { ModelHost } from "./model_host.ts";
+import { StepLoop } from "./step_loop.ts";
+import { type EndReason, StreamSession } from "./stream_session.ts";
+import { Tombstones } from "./tombstones.ts";
+
+/** `starting` and `draining` refuse new sessions and chunks. */
+export type Phase = "starting" | "ready" | "draining";
+
+export interface ServiceOptions {
+  readonly models: readonly ModelHost[];
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly ids?: IdSource;
+  readonly phase?: Phase;
+}
+
+export interface OpenOptions {
+  /** May be left out when one model is served. */
+  readonly model?: string;
+  readonly owner?: string | null;
+  /** 0 for never. */
+  readonly ttlSeconds?: number;
+  /** How long to wait for a slot. */
+  readonly waitSeconds?: number;
+  readonly record?: readonly string[];
+  readonly outputs?: "ring" | "hold";
+  /** Aborted when who asked has left. */
+  readonly signal?: AbortSignal;
+}
+
+/** Longer timers fire at once in some runtimes. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+/** What the service keeps for a model beside its host. */
+interface Served {
+  readonly host: ModelHost;
+  readonly loop: StepLoop;
+  readonly admission: Admission;
+  /** Its device can do no more. */
+  isLost: boolean;
+}
+
+/** What the service keeps for a session beside itself. */
+interface Live {
+  readonly session: StreamSession;
+  readonly served: Served;
+  timer: Timer | null;
+  activeAtMs: number;
+  activeAtWallMs: number;
+}
+
+export class Service {
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly #ids: IdSource;
+  readonly #served = new Map<string, Served>();
+  readonly #live = new Map<string, Live>();
+  readonly #gone: Tombstones;
+  #phase: Phase;
+
+  constructor({ models, clock, limits, ids = randomId, phase = "ready" }: ServiceOptions) {
+    this.clock = clock;
+    this.limits = limits;
+    this.#ids = ids;
+    this.#phase = phase;
+    this.#gone = new Tombstones({
+      clock,
+      seconds: limits.goneSeconds,
+      countMax: limits.goneMax,
+      bytesMax: limits.goneBytesMax,
+    });
+    for (const host of models) {
+      assert(!this.#served.has(host.id), `model id "${host.id}" is used once`);
+      this.#served.set(host.id, this.#serve(host));
+    }
+  }
+
+  get phase(): Phase {
+    return this.#phase;
+  }
+
+  /** The models agree with their golden frames: sessions may come. */
+  ready(): void {
+    if (this.#phase === "starting") this.#phase = "ready";
+  }
+
+  get models(): ModelHost[] {
+    return [...this.#served.values()].map(({ host }) => host);
+  }
+
+  model(id: string): ModelHost {
+    return this.#servedModel(id).host;
+  }
+
+  /** Starts a session at rest; see `OpenOptions`. */
+  // deno-lint-ignore require-await -- so that every refusal is a rejection
+  async open(options: OpenOptions = {}): Promise<StreamSession> {
+    this.#assertPhase();
+    const served = this.#servedModel(options.model);
+    const { ttlSecondsMax, ttlSeconds, waitSecondsMax } = this.limits;
+    checkRange("ttl_s", options.ttlSeconds ?? 0, ttlSecondsMax);
+    checkRange("wait_s", options.waitSeconds ?? 0, waitSecondsMax);
+    const record = this.#checkRecord(served.host, options.record ?? []);
+    const waitMs = (options.waitSeconds ?? 0) * 1000;
+    return served.admission.enter(
+      () => {
+        if (served.isLost) throw lostError();
+        return this.#start(served, {
+          ...options,
+          ttlSeconds: options.ttlSeconds ?? ttlSeconds,
+          record,
+        });
+      },
+      waitMs,
+      options.signal,
+    );
+  }
+
+  /** An open session. Throws `session_gone` or `session_unknown`; another owner's is unknown. */
+  session(id: string, owner: string | null = null): StreamSession {
+    const session = this.anySession(id, owner);
+    session.assertOpen();
+    return session;
+  }
+
+  /** An open session, or one that ended lately. */
+  anySession(id: string, owner: string | null = null): StreamSession {
+    const session = this.#live.get(id)?.session ?? this.#gone.get(id);
+    if (session === undefined || session.options.owner !== owner) {
+      throw new GanglionError("session_unknown", "There is no session with this id");
+    }
+    return session;
+  }
+
+  /** Open sessions of an owner, oldest first. */
+  sessions(owner: string | null = null): StreamSession[] {
+    return [...this.#live.values()].map(({ session }) => session)
+      .filter((session) => session.options.owner === owner);
+  }
+
+  /** Wall clock of the last chunk posted or finished, or other change. */
+  lastActivityMs(session: StreamSession): number {
+    return this.#live.get(session.id)?.activeAtWallMs ?? session.options.createdAtMs;
+  }
+
+  /** Ends a session: drops its waiting frames and frees its slot. */
+  end(session: StreamSession, reason: EndReason): void {
+    const live = this.#live.get(session.id);
+    if (live?.session !== session) return;
+    this.#live.delete(session.id);
+    live.timer?.cancel();
+    session.end(reason);
+    live.served.loop.forget(session);
+    session.options.slot.close();
+    this.#gone.add(session);
+    live.served.admission.admit();
+  }
+
+  /** Takes a chunk for a session; see `StreamSession.submit`. */
+  submit(session: StreamSession, input: ChunkInput): { chunk: Chunk; isRepeat: boolean } {
+    this.#assertPhase();
+    return session.submit(input);
+  }
+
+  /** Throws unless every model can take sessions and chunks. */
+  assertReady(): void {
+    this.#assertPhase();
+    for (const { isLost } of this.#served.values()) if (isLost) throw lostError();
+  }
+
+  /** Takes no new sessions or chunks, and resolves when all that was taken has run. */
+  async drain(): Promise<void> {
+    this.#phase = "draining";
+    for (const { admission } of this.#served.values()) {
+      admission.refuseAll(new GanglionError("draining", "The server is stopping"));
+    }
+    for (const { loop } of this.#served.values()) await loop.idle();
+  }
+
+  /** Ends all sessions at once, with what they have waiting. The executors stay open. */
+  close(): void {
+    this.#phase = "draining";
+    for (const { admission } of this.#served.values()) {
+      admission.refuseAll(new GanglionError("draining", "The server is stopping"));
+    }
+    for (const { session } of [...this.#live.values()]) this.end(session, "drained");
+    this.#gone.clear();
+  }
+
+  #assertPhase(): void {
+    if (this.#phase === "ready") return;
+    throw new GanglionError(this.#phase, `The server is ${this.#phase}`, { retry_after_s: 1 });
+  }
+
+  #serve(host: ModelHost): Served {
+    const { clock, limits } = this;
+    const { scheduler } = host;
+    const served: Served = {
+      host,
+      loop: new StepLoop({ scheduler, clock, retries: limits.stepRetries }),
+      admission: new Admission({
+        clock,
+        waitingMax: limits.waitingSessionsMax,
+        slots: scheduler.slots,
+        slotsFree: () => scheduler.slotsFree,
+      }),
+      isLost: false,
+    };
+    void host.executor.lost.then(() => this.#lose(served));
+    return served;
+  }
+
+  /** The device can do no more: every session on it ends. */
+  #lose(served: Served): void {
+    served.isLost = true;
+    served.admission.refuseAll(lostError());
+    for (const live of [...this.#live.values()]) {
+      if (live.served === served) this.end(live.session, "device_lost");
+    }
+  }
+
+  #servedModel(id: string | undefined): Served {
+    if (id === undefined) {
+      const [only, ...others] = this.#served.values();
+      if (only !== undefined && others.length === 0) return only;
+      const models = [...this.#served.keys()];
+      throw new GanglionError(
+        "model_required",
+        `Name one of the served models: ${models.join(", ")}`,
+        { models },
+      );
+    }
+    const served = this.#served.get(id);
+    if (served === undefined) {
+      throw new GanglionError("model_unknown", `No model is served under this name`, {
+        models: [...this.#served.keys()],
+      });
+    }
+    return served;
+  }
+
+  #checkRecord(host: ModelHost, names: readonly string[]): string[] {
+    const record = [...new Set(names)];
+    let values = 0;
+    for (const name of record) {
+      const probe = host.probes.get(name);
+      if (probe === undefined) {
+        throw new GanglionError("invalid_body", `The model has no value named "${name}"`, {
+          field: "record",
+        });
+      }
+      values += probe.size;
+    }
+    const { recordValuesMax } = this.limits;
+    if (values > recordValuesMax) {
+      throw new GanglionError(
+        "invalid_body",
+        `${values} values a step would be recorded, the limit is ${recordValuesMax}`,
+        { field: "record", values, values_max: recordValuesMax },
+      );
+    }
+    return record;
+  }
+
+  #start(
+    served: Served,
+    options: OpenOptions & { ttlSeconds: number; record: readonly string[] },
+  ): StreamSession {
+    const { host, loop } = served;
+    const recorded = options.record.reduce((sum, name) => sum + host.probes.get(name)!.size, 0);
+    const session = new StreamSession({
+      id: this.#ids(),
+      model: host.id,
+      owner: options.owner ?? null,
+      slot: host.scheduler.open(),
+      frame: host.scheduler.frame,
+      sampleSize: host.plan.sampleSize,
+      outputStepBytes: 4 * (host.plan.outputSize + recorded),
+      ttlSeconds: options.ttlSeconds,
+      record: options.record,
+      outputs: options.outputs ?? "ring",
+      createdAtMs: this.clock.wallMs(),
+    }, {
+      limits: this.limits,
+      onFrames: (each) => loop.wake(each),
+      onActivity: (each) => this.#touch(each),
+      secondsFor: (frames) => Math.min(60, Math.max(1, Math.ceil(frames * loop.roundMs / 1000))),
+    });
+    const live: Live = {
+      session,
+      served,
+      timer: null,
+      activeAtMs: this.clock.now(),
+      activeAtWallMs: this.clock.wallMs(),
+    };
+    this.#live.set(session.id, live);
+    this.#armIdle(live);
+    return session;
+  }
+
+  #touch(session: StreamSession): void {
+    const live = this.#live.get(session.id);
+    if (live === undefined) return;
+    live.activeAtMs = this.clock.now();
+    live.activeAtWallMs = this.clock.wallMs();
+  }
+
+  /** One timer a session, set again when it fires: activity costs no timer. */
+  #armIdle(live: Live): void {
+    const { session } = live;
+    const { ttlSeconds } = session.options;
+    if (ttlSeconds === 0) return;
+    const idleMs = this.clock.now() - live.activeAtMs;
+    const leftMs = session.isQuiet ? ttlSeconds * 1000 - idleMs : ttlSeconds * 1000;
+    if (leftMs <= 0) return this.end(session, "idle");
+    live.timer = this.clock.after(Math.min(leftMs, TIMER_MS_MAX), () => this.#armIdle(live));
+  }
+}
+
+function lostError(): GanglionError {
+  return new GanglionError("device_lost", "The device of this model was lost");
+}
+
+function checkRange(field: string, value: number, max: number): void {
+  if (Number.isFinite(value) && value >= 0 && value <= max) return;
+  throw new GanglionError("invalid_body", `${field} must be from 0 to ${max}, got ${value}`, {
+    field,
+    min: 0,
+    max,
+  });
+}

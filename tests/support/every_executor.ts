@@ -1,0 +1,46 @@
+/**
+ * Registers a suite with bun:test on the reference, the CPU executor, this runtime's WebGPU
+ * (SwiftShader under `npm test`) and, in a process of its own, Deno's WebGPU (lavapipe).
+ */
+import { beforeAll, describe, expect, test } from "bun:test";
+import { CpuExecutor } from "../../src/cpu/mod.ts";
+import type { ReadbackMode } from "../../src/engine/mod.ts";
+import { ReferenceExecutor } from "../../src/reference/mod.ts";
+import type { Make } from "../contract/cases.ts";
+import { hostFaults } from "./faults.ts";
+import { makeGpu } from "./gpu.ts";
+import { runDeno } from "./processes.ts";
+import { type SuiteName, SUITES } from "./suites.ts";
+
+const CASE_MS = 60_000;
+
+const MAKERS: Readonly<Record<string, Make>> = {
+  reference: (plan, size) =>
+    Promise.resolve({ executor: new ReferenceExecutor(plan, size), faults: hostFaults() }),
+  cpu: (plan, size) =>
+    Promise.resolve({ executor: new CpuExecutor(plan, size), faults: hostFaults() }),
+  "webgpu on bun": makeGpu("awaited"),
+};
+
+export function onEveryExecutor(suite: SuiteName, denoModes: readonly ReadbackMode[]): void {
+  const cases = SUITES[suite]();
+  for (const [name, make] of Object.entries(MAKERS)) {
+    describe(`${suite}: ${name}`, () => {
+      for (const { name, run } of cases) test(name, () => run(make), CASE_MS);
+    });
+  }
+  for (const mode of denoModes) {
+    describe(`${suite}: webgpu on deno, ${mode} readback`, () => {
+      let results: Record<string, string | null> = {};
+      beforeAll(async () => {
+        const args = [suite, mode];
+        const { stdout, stderr, code } = await runDeno("tests/support/suite_on_deno.ts", args);
+        expect(stderr).toBe("");
+        expect(code).toBe(0);
+        results = JSON.parse(stdout) as typeof results;
+      }, 5 * CASE_MS);
+      // null: passed; else the failure's text; undefined: it never ran.
+      for (const { name } of cases) test(name, () => expect(results[name]).toBeNull());
+    });
+  }
+}

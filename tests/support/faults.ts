@@ -1,0 +1,58 @@
+/** Ways to make executors fail in the middle of a step, for tests. */
+import { LAYERS } from "../../src/layers/mod.ts";
+import type { Subject } from "../contract/cases.ts";
+
+type Faults = Subject["faults"];
+
+/** Replaces a method of an object for one call; returns how to put it back. */
+function breakOnce<T extends object>(target: T, method: keyof T, broken: () => unknown): () => void {
+  const own = Object.getOwnPropertyDescriptor(target, method);
+  Object.defineProperty(target, method, { configurable: true, value: broken, writable: true });
+  return () => {
+    if (own) Object.defineProperty(target, method, own);
+    else delete (target as Record<PropertyKey, unknown>)[method as PropertyKey];
+  };
+}
+
+const fail = (stage: string) => () => {
+  throw new Error(`injected fault: ${stage}`);
+};
+
+/** The twins throw, at the first element and late in the batch. */
+export function hostFaults(): Faults {
+  const steps = Object.values(LAYERS) as { name: string; step: (...args: never[]) => number }[];
+  const failAfter = (calls: number) => () => {
+    const saved = steps.map((layer) => layer.step);
+    let count = 0;
+    steps.forEach((layer, i) => {
+      layer.step = (...args) => {
+        if (count++ >= calls) throw new Error("injected fault: compute");
+        return saved[i]!(...args);
+      };
+    });
+    return () => steps.forEach((layer, i) => layer.step = saved[i]!);
+  };
+  return [
+    { stage: "first element", arm: failAfter(0) },
+    { stage: "second row", arm: failAfter(1500) },
+  ];
+}
+
+/** Every call that the engine makes in a step throws once, and a readback brings another step's data. */
+export function gpuFaults(device: GPUDevice): Faults {
+  const { queue } = device;
+  // Bun's package has no global GPUBuffer.
+  const sample = device.createBuffer({ size: 16, usage: GPUBufferUsage.COPY_DST });
+  const staging = Object.getPrototypeOf(sample) as GPUBuffer;
+  return [
+    { stage: "upload", arm: () => breakOnce(queue, "writeBuffer", fail("upload")) },
+    { stage: "encode", arm: () => breakOnce(device, "createCommandEncoder", fail("encode")) },
+    { stage: "submit", arm: () => breakOnce(queue, "submit", fail("submit")) },
+    {
+      stage: "submit lost in silence",
+      arm: () => breakOnce(queue, "submit", () => undefined),
+    },
+    { stage: "map", arm: () => breakOnce(staging, "mapAsync", fail("map")) },
+    { stage: "mapped range", arm: () => breakOnce(staging, "getMappedRange", fail("range")) },
+  ];
+}
