@@ -9,7 +9,8 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   }
   let row = load_row(id.z);
   let t = now.begin + id.y;
-  if (t >= min(now.end, row.steps)) {
+  let end = min(now.end, row.steps);
+  if (t >= end) {
     return;
   }
   locate_source(row, t);
@@ -29,6 +30,10 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     total = finish(total, spot, count);
   }
   for (var lane = 0u; lane < count; lane++) {
-    scratch[at + spot.x + lane * spot.y] = bitcast<u32>(total[lane]);
+    let i = spot.x + lane * spot.y;
+    scratch[at + i] = bitcast<u32>(total[lane]);
+    if (HAS_LAST && SEGMENT_LAST && t + 1u == end) {
+      state[row.write + LAST + i] = bitcast<u32>(total[lane]);
+    }
   }
 }

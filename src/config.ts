@@ -260,8 +260,9 @@ function readFlag(shownName: string, flag: Flag<unknown>, words: readonly string
     try {
       return flag.read(word);
     } catch (error) {
-      const shown = flag.secret ? "" : `, not "${word}"`;
-      throw usage(`${shownName} ${(error as Error).message}${shown}`);
+      const { message } = error as Error;
+      const shown = flag.secret || message.includes('"') ? "" : `, not "${word}"`;
+      throw usage(`${shownName} ${message}${shown}`);
     }
   });
   if (!flag.many) return values[0];

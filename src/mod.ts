@@ -4,7 +4,7 @@
  *
  * @example
  * ```ts
- * import { StreamServer } from "ganglion";
+ * import { StreamServer } from "./src/mod.ts";
  *
  * const server = await StreamServer.create("examples/digits/digits.nir", {
  *   slots: 8, // sessions at once
@@ -15,7 +15,7 @@
  * const future = server.submit(session, new Float32Array(5 * 64).fill(1)); // one frame, [5, 64]
  * await server.run(); // one batched step per round of waiting frames
  * const { data, shape } = await future.result(); // shape is [5, 10]
- * console.log(shape, data.length); // [ 5, 10 ] 50
+ * console.log(shape.join(" x "), data.length); // 5 x 10 50
  * await server.close();
  * ```
  */

@@ -29,21 +29,7 @@ export interface StreamServerOptions extends LoadOptions {
  * Serves streams of one model: many sessions, each with its own state, advanced together.
  *
  * @example
- * ```ts
- * import { StreamServer } from "ganglion";
- *
- * const server = await StreamServer.create("examples/digits/digits.nir", {
- *   slots: 8,
- *   frame: 5,
- *   sampleShape: [64],
- * });
- * const session = server.open(); // throws when no slot is free
- * const future = server.submit(session, new Float32Array(5 * 64).fill(1)); // one frame, [5, 64]
- * await server.run(); // one batched step per round of waiting frames
- * const { data, shape } = await future.result(); // shape: [5, 10]
- * console.log(shape, data.length);
- * await server.close();
- * ```
+ * See the head of `src/mod.ts`.
  */
 export class StreamServer extends SlotScheduler implements AsyncDisposable {
   readonly plan: Plan;

@@ -59,8 +59,9 @@ export function parseNpy(bytes: Uint8Array): NpyArray {
       `Shape [${shape.join(", ")}] of "${dtype}" does not fit the ${dataBytes} bytes of data`,
     );
   }
-  // A copy, because the data need not lie at a multiple of its element size.
-  const data = bytes.slice(dataStart).buffer as ArrayBuffer;
+  // A copy, because the data need not lie at a multiple of its element size. (Not by `slice`: that of
+  // a Node Buffer copies nothing.)
+  const data = new Uint8Array(bytes.subarray(dataStart)).buffer;
   const values = type.read(data);
   return { dtype, shape, values: values instanceof Float32Array ? values : new Float32Array(values) };
 }

@@ -47,11 +47,12 @@ export async function run({ positionals, settings }: Call): Promise<number> {
     onPlan: sayNotes,
   });
   const listener = await listen(server, { host, port });
-  const ended = endOnSignal(server, listener);
+  const ending = endOnSignal(server, listener);
+  sayLosses(server, ending);
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${listener.port}`;
   sayWelcome(server, url, apiKeys.length > 0);
   await writeOut(`listening ${url}\n`);
-  return await ended;
+  return await ending.code;
 }
 
 function checkExposure({ host, insecure, "api-key": keys }: Settings): void {
@@ -71,12 +72,10 @@ function sayWelcome({ models }: Server, url: string, keyed: boolean): void {
       `serving ${id}: [${plan.sampleShape}] to [${plan.outputShape}], dt ${plan.dt} s, ` +
         `${executor.slots} slots, frame ${executor.frame}, ${kind} (${device}), ${numerics}`,
     );
-    void executor.lost.then(({ reason }) => {
-      say(`ganglion: the device of ${id} was lost (${reason}); restart the server`);
-    });
   }
   const key = keyed ? ' -H "Authorization: Bearer $GANGLION_API_KEY"' : "";
   const model = models.length === 1 ? "{}" : `{"model":"${models[0]!.id}"}`;
+  say(`overview    ${url}/`);
   say(`models      ${url}/v1/models`);
   say(`all routes  ${url}/openapi.json`);
   say("open a session with");
@@ -84,32 +83,49 @@ function sayWelcome({ models }: Server, url: string, keyed: boolean): void {
   say("Ctrl-C stops.");
 }
 
-/** Resolves with the exit code after a signal, or after the launcher has gone. */
-function endOnSignal(server: Server, listener: Listener): Promise<number> {
-  return new Promise((resolve) => {
-    let endingSince: number | null = null;
-    const end = (): void => {
-      const now = performance.now();
-      if (endingSince !== null) {
-        if (now - endingSince > REPEAT_MS) exit(INTERRUPTED);
-        return;
-      }
-      endingSince = now;
-      say("stopping: no new sessions; what was sent still runs for 2 s at most");
-      setTimeout(() => {
-        say("ganglion: some connections did not end in time and were cut");
-        exit(0);
-      }, FORCED_MS);
-      const stopped = listener.stop();
-      server.close(GRACE_MS).then(() => stopped).then(
-        () => resolve(0),
-        (error: unknown) => {
-          say(`ganglion: stopping failed: ${String(error)}`);
-          resolve(1);
-        },
-      );
-    };
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) onSignal(signal, end);
-    onLauncherGone(end);
-  });
+/** A device that is lost before the end is worth a line; its sessions have ended with `device_lost`. */
+function sayLosses({ models }: Server, ending: { readonly begun: boolean }): void {
+  for (const { id, executor } of models) {
+    void executor.lost.then(({ reason }) => {
+      if (ending.begun) return;
+      say(`ganglion: the device of ${id} was lost (${reason}); restart the server`);
+    });
+  }
+}
+
+interface Ending {
+  begun: boolean;
+  /** The exit code, after a signal or when the launcher has gone. */
+  readonly code: Promise<number>;
+}
+
+function endOnSignal(server: Server, listener: Listener): Ending {
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const ending: Ending = { begun: false, code: promise };
+  let begunAt = 0;
+  const end = (): void => {
+    const now = performance.now();
+    if (ending.begun) {
+      if (now - begunAt > REPEAT_MS) exit(INTERRUPTED);
+      return;
+    }
+    ending.begun = true;
+    begunAt = now;
+    say("stopping: no new sessions; what was sent still runs for 2 s at most");
+    setTimeout(() => {
+      say("ganglion: some connections did not end in time and were cut");
+      exit(0);
+    }, FORCED_MS);
+    const stopped = listener.stop();
+    server.close(GRACE_MS).then(() => stopped).then(
+      () => resolve(0),
+      (error: unknown) => {
+        say(`ganglion: stopping failed: ${String(error)}`);
+        resolve(1);
+      },
+    );
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) onSignal(signal, end);
+  onLauncherGone(end);
+  return ending;
 }

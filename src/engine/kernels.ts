@@ -102,6 +102,7 @@ export class KernelWriter {
         { node: node.name },
       );
     }
+    const last = node.state.find((field) => field.name === "last");
     const workgroup = workgroupOf(quads);
     const perSegment = Math.max(1, Math.floor(TURNS_MAX / unitTurns));
     const kernels: Kernel[] = [];
@@ -118,6 +119,8 @@ export class KernelWriter {
         SEGMENT_BEGIN: begin,
         SEGMENT_END: end,
         SEGMENT_LAST: end === units,
+        HAS_LAST: last !== undefined,
+        LAST: last?.offset ?? 0,
       };
       if (op.op !== "pool") {
         all["HAS_BIAS"] = op.bias !== null;

@@ -82,6 +82,11 @@ describe("what is written is read back", () => {
     }));
   });
 
+  test("from a Node Buffer, whose slices share its memory", () => {
+    const file = Buffer.from(writeNpy(new Float32Array([1, 2]), [2]));
+    expect(parseNpy(file).values).toEqual(new Float32Array([1, 2]));
+  });
+
   test("a file that is cut or lengthened anywhere is refused", () => {
     const file = writeNpy(new Float32Array([1, 2, 3, 4, 5, 6]), [2, 3]);
     for (let length = 0; length < file.length; length++) refusal(file.slice(0, length));

@@ -109,8 +109,8 @@ describe("settings", () => {
       --device takes auto, webgpu, cpu, not "gpu"
       --reset takes v_reset, zero, subtract, none, not "soft"
       --strict takes 1 or 0, not "maybe"
-      --limit knows no limit "ttl", not "ttl=3"
-      --limit knows no limit "ttlSecond"; did you mean ttlSeconds?, not "ttlSecond=3"
+      --limit knows no limit "ttl"
+      --limit knows no limit "ttlSecond"; did you mean ttlSeconds?
       --limit of ttlSeconds takes a whole number from 0 to 2147483648, not "ttlSeconds=x"
       GANGLION_PORT takes a whole number from 0 to 65535, not "http"
       There is no flag -x"

@@ -278,7 +278,7 @@ export function recurrentPlan(seed: number): Plan {
     },
     {
       name: "back",
-      inputs: [{ from: "b", previous: true }],
+      inputs: [{ from: "down", previous: true }], // a linear node read a step later
       shape: [12],
       kind: "real",
       op: { op: "delay", steps: back, stepsMax: 3 },
