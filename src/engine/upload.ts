@@ -1,12 +1,6 @@
 /** Packs a batch into one array of words: row headers, then inputs; 0/1 frames travel as bits. */
 import type { BatchRow } from "../engine/executor.ts";
-import {
-  COPIES,
-  type Layout,
-  rowOffset,
-  UPLOAD_HEADER_WORDS,
-  UPLOAD_ROW_WORDS,
-} from "./layout.ts";
+import { COPIES, type Layout, rowOffset, UPLOAD_HEADER_WORDS, UPLOAD_ROW_WORDS } from "./layout.ts";
 
 const FLAG_FRESH = 1;
 const FLAG_BITS = 2;

@@ -87,9 +87,8 @@ export class GpuExecutor implements Executor {
       device: name,
       software,
       numerics: options.numerics,
-      stateBytes: this.#buffers.state.size + (this.#layout.ringWords > 0
-        ? this.#buffers.rings.size
-        : 0),
+      stateBytes: this.#buffers.state.size +
+        (this.#layout.ringWords > 0 ? this.#buffers.rings.size : 0),
     };
     this.lost = device.lost.then(({ message }) => ({ reason: message }));
     device.addEventListener?.("uncapturederror", (event) => {

@@ -2,13 +2,7 @@
  * What the two host executors share: rows, commit, probes. A subclass says only how one row runs one
  * frame. Nothing here knows how a node computes.
  */
-import type {
-  BatchRow,
-  Executor,
-  ExecutorInfo,
-  RowResult,
-  RowState,
-} from "../engine/executor.ts";
+import type { BatchRow, Executor, ExecutorInfo, RowResult, RowState } from "../engine/executor.ts";
 import { type Plan, probesOf } from "../model/plan.ts";
 import { checkState, restState } from "../model/row_state.ts";
 import { assert } from "../base/assert.ts";
@@ -38,11 +32,13 @@ export abstract class HostExecutor implements Executor {
     this.frame = frame;
     this.#rest = restState(plan);
     this.#rows = new Array<HostRow | null>(slots).fill(null);
-    this.#probes = new Map(probesOf(plan).map((probe) => {
-      const fields = plan.nodes[probe.node]!.state;
-      const field = fields.findIndex((each) => each.name === probe.field);
-      return [probe.name, { node: probe.node, field, size: probe.size }];
-    }));
+    this.#probes = new Map(
+      probesOf(plan).map((probe) => {
+        const fields = plan.nodes[probe.node]!.state;
+        const field = fields.findIndex((each) => each.name === probe.field);
+        return [probe.name, { node: probe.node, field, size: probe.size }];
+      }),
+    );
   }
 
   /** Runs `row.steps` steps on `state`, which it may change; returns [steps, outputSize]. */

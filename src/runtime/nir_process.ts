@@ -173,16 +173,17 @@ function ownCommand(): string[] {
 /** The first byte says what follows: 1 a graph, 0 an error as JSON. */
 function open(answer: Uint8Array): NirGraph {
   const rest = answer.subarray(1);
-  if (answer[0] === 1) return decodeGraph(rest);
-  if (answer[0] !== 0) {
-    throw new GanglionError("model_unreadable", "The reading process gave no answer");
+  let error: { code: string; message: string; facts: Facts };
+  try {
+    if (answer[0] === 1) return decodeGraph(rest);
+    error = JSON.parse(new TextDecoder().decode(rest)) as typeof error;
+  } catch (cause) {
+    throw new GanglionError("model_unreadable", "The reading process gave no answer", {}, {
+      cause,
+    });
   }
-  const { code, message, facts } = JSON.parse(new TextDecoder().decode(rest)) as {
-    code: string;
-    message: string;
-    facts: Facts;
-  };
-  throw new GanglionError((code in ERRORS ? code : "internal") as ErrorCode, message, facts);
+  const code = (error.code in ERRORS ? error.code : "internal") as ErrorCode;
+  throw new GanglionError(code, error.message, error.facts);
 }
 
 function joined(parts: readonly Uint8Array[], size: number): Uint8Array {

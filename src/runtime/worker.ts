@@ -5,6 +5,7 @@
  * model reader.
  */
 import { type Context, Hono } from "hono";
+import { type ErrorCode, ERRORS } from "../base/errors.ts";
 
 interface Bindings {
   /** Base URL of the origin, e.g. `https://gpu-1.example.com`. */
@@ -26,9 +27,11 @@ const HOP_BY_HOP = [
   "upgrade",
 ];
 
-function problem(status: number, code: string, title: string, detail: string): Response {
+/** The same document that the origin would send for `code`. */
+function problem(code: ErrorCode, detail: string): Response {
+  const { status, title, action } = ERRORS[code];
   const type = `urn:ganglion:problem:${code}`;
-  return Response.json({ type, title, status, detail, code }, {
+  return Response.json({ type, title, status, detail, code, action }, {
     status,
     headers: { "content-type": "application/problem+json", "cache-control": "no-store" },
   });
@@ -61,9 +64,7 @@ function publicLocation(location: string, origin: URL, base: string): string {
 
 async function forward(context: GatewayContext): Promise<Response> {
   const origin = originOf(context.env.ORIGIN);
-  if (origin === undefined) {
-    return problem(500, "misconfigured", "The gateway is misconfigured", "ORIGIN is not set");
-  }
+  if (origin === undefined) return problem("misconfigured", "ORIGIN is no http or https URL");
   const request = context.req.raw;
   const { pathname, search } = new URL(request.url);
   const base = origin.pathname.replace(/\/+$/, "");
@@ -78,12 +79,7 @@ async function forward(context: GatewayContext): Promise<Response> {
     });
   } catch {
     // The reason names addresses of the inside; the client needs only what to do.
-    return problem(
-      502,
-      "origin_unreachable",
-      "The server behind the gateway cannot be reached",
-      "The server is away or ended the connection; repeat the request, with its Chunk-Seq if any",
-    );
+    return problem("origin_unreachable", "The server is away, or ended the connection");
   }
   const headers = endToEnd(answer.headers);
   const location = headers.get("location");
@@ -95,8 +91,6 @@ const gateway = new Hono<{ Bindings: Bindings }>();
 
 for (const path of ["/v1/*", "/healthz", "/readyz", "/openapi.json"]) gateway.all(path, forward);
 
-gateway.notFound(() =>
-  problem(404, "not_found", "There is nothing here", "The gateway serves /v1 and the health routes")
-);
+gateway.notFound(() => problem("not_found", "The gateway hands on /v1 and the health routes"));
 
 export default gateway;

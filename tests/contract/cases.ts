@@ -190,36 +190,46 @@ export const CONTRACT: readonly ContractCase[] = [
       }
     });
   }),
-  ...eachPlan("3.3 input as bits equals input as values", [PLANS[0]!, PLANS[6]!], async (make, plan) => {
-    await withSubject(make, plan, { slots: 2, frame: 8 }, async ({ executor }) => {
-      const random = new Random(12);
-      const spikes = random.spikes(8 * plan.sampleSize);
-      // A value that is not 0 or 1 in the last step makes the whole frame travel as values.
-      const values = spikes.slice();
-      values[values.length - 1] = 0.5;
-      const [a, b] = await executor.step([
-        { slot: 0, steps: 8, fresh: true, input: spikes },
-        { slot: 1, steps: 8, fresh: true, input: values },
-      ]);
-      const seven = 7 * plan.outputSize;
-      assertSameBits(a!.output.slice(0, seven), b!.output.slice(0, seven), "first seven steps");
-    });
-  }),
-  ...eachPlan("3.2 a row without a frame keeps its state as bytes", [PLANS[4]!, PLANS[7]!], async (make, plan) => {
-    await withSubject(make, plan, { slots: 3, frame: 25 }, async ({ executor }) => {
-      const random = new Random(13);
-      const row = (slot: number, fresh: boolean): BatchRow => ({
-        slot,
-        steps: 25,
-        fresh,
-        input: stream(random, plan, 25),
+  ...eachPlan(
+    "3.3 input as bits equals input as values",
+    [PLANS[0]!, PLANS[6]!],
+    async (make, plan) => {
+      await withSubject(make, plan, { slots: 2, frame: 8 }, async ({ executor }) => {
+        const random = new Random(12);
+        const spikes = random.spikes(8 * plan.sampleSize);
+        // A value that is not 0 or 1 in the last step makes the whole frame travel as values.
+        const values = spikes.slice();
+        values[values.length - 1] = 0.5;
+        const [a, b] = await executor.step([
+          { slot: 0, steps: 8, fresh: true, input: spikes },
+          { slot: 1, steps: 8, fresh: true, input: values },
+        ]);
+        const seven = 7 * plan.outputSize;
+        assertSameBits(a!.output.slice(0, seven), b!.output.slice(0, seven), "first seven steps");
       });
-      await executor.step([row(0, true), row(1, true), row(2, true)]);
-      const before = await executor.readState(1);
-      for (let round = 0; round < 40; round++) await executor.step([row(2, false), row(0, false)]);
-      assertSameState(await executor.readState(1), before, "after 1,000 steps of its neighbours");
-    });
-  }),
+    },
+  ),
+  ...eachPlan(
+    "3.2 a row without a frame keeps its state as bytes",
+    [PLANS[4]!, PLANS[7]!],
+    async (make, plan) => {
+      await withSubject(make, plan, { slots: 3, frame: 25 }, async ({ executor }) => {
+        const random = new Random(13);
+        const row = (slot: number, fresh: boolean): BatchRow => ({
+          slot,
+          steps: 25,
+          fresh,
+          input: stream(random, plan, 25),
+        });
+        await executor.step([row(0, true), row(1, true), row(2, true)]);
+        const before = await executor.readState(1);
+        for (let round = 0; round < 40; round++) {
+          await executor.step([row(2, false), row(0, false)]);
+        }
+        assertSameState(await executor.readState(1), before, "after 1,000 steps of its neighbours");
+      });
+    },
+  ),
   ...eachPlan("3.4 a first frame runs from rest in the same step", PLANS, async (make, plan) => {
     await withSubject(make, plan, { slots: 2, frame: 18 }, async ({ executor }) => {
       const random = new Random(14);
@@ -239,38 +249,46 @@ export const CONTRACT: readonly ContractCase[] = [
       assertSameBits(started!.output, await onePass(plan, fresh), "fresh row");
     });
   }),
-  ...eachPlan("3.6 a step that fails at any stage changes nothing", [PLANS[0]!, PLANS[7]!], async (make, plan) => {
-    await withSubject(make, plan, { slots: 2, frame: 20 }, async ({ executor, faults }) => {
-      assert.ok(faults.length > 0, "this executor can be made to fail");
-      const random = new Random(15);
-      const reference = new ReferenceExecutor(plan, { slots: 2, frame: 20 });
-      const row = (slot: number, fresh: boolean): BatchRow => ({
-        slot,
-        steps: 20,
-        fresh,
-        input: stream(random, plan, 20),
+  ...eachPlan(
+    "3.6 a step that fails at any stage changes nothing",
+    [PLANS[0]!, PLANS[7]!],
+    async (make, plan) => {
+      await withSubject(make, plan, { slots: 2, frame: 20 }, async ({ executor, faults }) => {
+        assert.ok(faults.length > 0, "this executor can be made to fail");
+        const random = new Random(15);
+        const reference = new ReferenceExecutor(plan, { slots: 2, frame: 20 });
+        const row = (slot: number, fresh: boolean): BatchRow => ({
+          slot,
+          steps: 20,
+          fresh,
+          input: stream(random, plan, 20),
+        });
+        const first = [row(0, true), row(1, true)];
+        await Promise.all([executor.step(first), reference.step(first)]);
+        for (const { stage, arm } of faults) {
+          const before = await executor.readState(0);
+          const lost = [row(0, false), row(1, false)];
+          const disarm = arm();
+          try {
+            await assert.rejects(executor.step(lost), `a fault at ${stage} must reject`);
+          } finally {
+            disarm();
+          }
+          assertSameState(await executor.readState(0), before, `state after a fault at ${stage}`);
+          const next = [row(1, false), row(0, false)];
+          const [given, wanted] = await Promise.all([executor.step(next), reference.step(next)]);
+          for (const i of [0, 1]) {
+            assertSameBits(given[i]!.output, wanted[i]!.output, `row ${i} after ${stage}`);
+          }
+        }
       });
-      const first = [row(0, true), row(1, true)];
-      await Promise.all([executor.step(first), reference.step(first)]);
-      for (const { stage, arm } of faults) {
-        const before = await executor.readState(0);
-        const lost = [row(0, false), row(1, false)];
-        const disarm = arm();
-        try {
-          await assert.rejects(executor.step(lost), `a fault at ${stage} must reject`);
-        } finally {
-          disarm();
-        }
-        assertSameState(await executor.readState(0), before, `state after a fault at ${stage}`);
-        const next = [row(1, false), row(0, false)];
-        const [given, wanted] = await Promise.all([executor.step(next), reference.step(next)]);
-        for (const i of [0, 1]) {
-          assertSameBits(given[i]!.output, wanted[i]!.output, `row ${i} after ${stage}`);
-        }
-      }
-    });
-  }),
-  ...eachPlan("3.7 NaN and overflow stay in their row and end with its owner", [PLANS[0]!, PLANS[6]!, PLANS[7]!], async (make, plan) => {
+    },
+  ),
+  ...eachPlan("3.7 NaN and overflow stay in their row and end with its owner", [
+    PLANS[0]!,
+    PLANS[6]!,
+    PLANS[7]!,
+  ], async (make, plan) => {
     await withSubject(make, plan, { slots: 2, frame: 6 }, async ({ executor }) => {
       const scheduler = new SlotScheduler(executor);
       const random = new Random(16);
@@ -295,35 +313,43 @@ export const CONTRACT: readonly ContractCase[] = [
       assertSameBits((await future.result()).data, whole.slice(0, half), "the next owner");
     });
   }),
-  ...eachPlan("3.7 a slot reused at once during a step starts at rest", [PLANS[0]!, PLANS[7]!], async (make, plan) => {
-    await withSubject(make, plan, { slots: 1, frame: 9 }, async ({ executor }) => {
-      const scheduler = new SlotScheduler(executor);
-      const random = new Random(17);
-      const [mine, theirs] = [stream(random, plan, 9), stream(random, plan, 9)];
-      const session = scheduler.open();
-      const late = scheduler.submit(session, mine);
-      const step = scheduler.step();
-      await Promise.resolve(); // the step has claimed the frame
-      scheduler.close(session);
-      const next = scheduler.open();
-      const future = scheduler.submit(next, theirs);
-      await step;
-      await scheduler.run();
-      assertSameBits((await future.result()).data, await onePass(plan, theirs), "next owner");
-      if (late.state === "done") {
-        assertSameBits((await late.result()).data, await onePass(plan, mine), "late result");
-      }
-    });
-  }),
-  ...eachPlan("3.9 a layer that rests elsewhere than at zero", [restingPlan()], async (make, plan) => {
-    await withSubject(make, plan, { slots: 2, frame: 7 }, async ({ executor }) => {
-      const silent = new Float32Array(7 * plan.sampleSize);
-      for (const fresh of [true, true]) {
-        const [result] = await executor.step([{ slot: 1, steps: 7, fresh, input: silent }]);
-        assertSameBits(result!.output, await onePass(plan, silent), "from rest");
-      }
-    });
-  }),
+  ...eachPlan(
+    "3.7 a slot reused at once during a step starts at rest",
+    [PLANS[0]!, PLANS[7]!],
+    async (make, plan) => {
+      await withSubject(make, plan, { slots: 1, frame: 9 }, async ({ executor }) => {
+        const scheduler = new SlotScheduler(executor);
+        const random = new Random(17);
+        const [mine, theirs] = [stream(random, plan, 9), stream(random, plan, 9)];
+        const session = scheduler.open();
+        const late = scheduler.submit(session, mine);
+        const step = scheduler.step();
+        await Promise.resolve(); // the step has claimed the frame
+        scheduler.close(session);
+        const next = scheduler.open();
+        const future = scheduler.submit(next, theirs);
+        await step;
+        await scheduler.run();
+        assertSameBits((await future.result()).data, await onePass(plan, theirs), "next owner");
+        if (late.state === "done") {
+          assertSameBits((await late.result()).data, await onePass(plan, mine), "late result");
+        }
+      });
+    },
+  ),
+  ...eachPlan(
+    "3.9 a layer that rests elsewhere than at zero",
+    [restingPlan()],
+    async (make, plan) => {
+      await withSubject(make, plan, { slots: 2, frame: 7 }, async ({ executor }) => {
+        const silent = new Float32Array(7 * plan.sampleSize);
+        for (const fresh of [true, true]) {
+          const [result] = await executor.step([{ slot: 1, steps: 7, fresh, input: silent }]);
+          assertSameBits(result!.output, await onePass(plan, silent), "from rest");
+        }
+      });
+    },
+  ),
   {
     name: "state can be written and goes on from there",
     run: async (make) => {

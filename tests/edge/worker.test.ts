@@ -191,6 +191,7 @@ test("an origin that is away is a 502 problem that does not say where it was", a
     status: 502,
     detail: expect.any(String),
     code: "origin_unreachable",
+    action: expect.any(String),
   });
   expect(text).not.toContain(String(port));
   expect(text).not.toContain("inside");

@@ -44,7 +44,8 @@ describe("a child process", () => {
     const read = (code: string) => () => readNirIsolated(new Uint8Array(1 << 20), child(code));
     await fails(read("process.exit(3)"), "model_unreadable", "damaged");
     await fails(read("process.kill(process.pid, 'SIGSEGV')"), "model_unreadable", "damaged");
-    await fails(read(""), "model_unreadable", "no answer");
+    await fails(read("0"), "model_unreadable", "no answer");
+    await fails(read("process.stdout.write('\\x01GanglNIR\\xff')"), "model_unreadable");
     await fails(read("process.stdout.write('\\x01hello there, parent')"), "model_unreadable");
     await fails(
       () => readNirIsolated(new Uint8Array(8), { command: ["/no/such/program"] }),

@@ -16,9 +16,15 @@ const CASE_MS = 60_000;
 
 const MAKERS: Readonly<Record<string, Make>> = {
   reference: (plan, size) =>
-    Promise.resolve({ executor: new ReferenceExecutor(plan, size), faults: hostFaults() }),
+    Promise.resolve({
+      executor: new ReferenceExecutor(plan, size),
+      faults: hostFaults(plan, size.frame),
+    }),
   cpu: (plan, size) =>
-    Promise.resolve({ executor: new CpuExecutor(plan, size), faults: hostFaults() }),
+    Promise.resolve({
+      executor: new CpuExecutor(plan, size),
+      faults: hostFaults(plan, size.frame),
+    }),
   "webgpu on bun": makeGpu("awaited"),
 };
 

@@ -1,11 +1,16 @@
 /** Ways to make executors fail in the middle of a step, for tests. */
 import { LAYERS } from "../../src/layers/mod.ts";
+import type { Plan } from "../../src/model/plan.ts";
 import type { Subject } from "../contract/cases.ts";
 
 type Faults = Subject["faults"];
 
 /** Replaces a method of an object for one call; returns how to put it back. */
-function breakOnce<T extends object>(target: T, method: keyof T, broken: () => unknown): () => void {
+function breakOnce<T extends object>(
+  target: T,
+  method: keyof T,
+  broken: () => unknown,
+): () => void {
   const own = Object.getOwnPropertyDescriptor(target, method);
   Object.defineProperty(target, method, { configurable: true, value: broken, writable: true });
   return () => {
@@ -18,8 +23,12 @@ const fail = (stage: string) => () => {
   throw new Error(`injected fault: ${stage}`);
 };
 
-/** The twins throw, at the first element and late in the batch. */
-export function hostFaults(): Faults {
+/** The twins throw: at the first element, and at the first element of the second row of `frames` steps. */
+export function hostFaults(plan: Plan, frame: number): Faults {
+  const elements = plan.nodes.reduce(
+    (sum, { op, size }) => op.op === "pointwise" ? sum + size : sum,
+    0,
+  );
   const steps = Object.values(LAYERS) as { name: string; step: (...args: never[]) => number }[];
   const failAfter = (calls: number) => () => {
     const saved = steps.map((layer) => layer.step);
@@ -34,7 +43,7 @@ export function hostFaults(): Faults {
   };
   return [
     { stage: "first element", arm: failAfter(0) },
-    { stage: "second row", arm: failAfter(1500) },
+    { stage: "second row", arm: failAfter(elements * frame) },
   ];
 }
 

@@ -1,10 +1,13 @@
 /** The suites that every executor must pass, by name, so that another process can be told which to run. */
 import { fixtureCases } from "../conformance/fixture_cases.ts";
 import { sharedCases } from "../conformance/shared_cases.ts";
+import { interleavedCases } from "../scheduler/interleaved_case.ts";
+import { SERVER } from "../scheduler/server_cases.ts";
 import { CONTRACT, type ContractCase } from "../contract/cases.ts";
 
 export const SUITES = {
   contract: () => CONTRACT,
+  server: () => [...SERVER, ...interleavedCases()],
   conformance: () => [...fixtureCases(), ...sharedCases()],
 } satisfies Record<string, () => readonly ContractCase[]>;
 

@@ -22,6 +22,6 @@ export async function expectProblem(
   });
   expect(typeof problem.detail).toBe("string");
   // Never a path or a stack.
-  expect(text).not.toMatch(/\.ts\b|node_modules|\bat /);
+  expect(text).not.toMatch(/\.ts\b|node_modules|\\n\s+at /);
   return problem;
 }
