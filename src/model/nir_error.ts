@@ -22,6 +22,7 @@ export function shapeText(shape: readonly number[]): string {
 
 /** Names for a sentence, quoted; the first `most` of many. */
 export function listNames(names: readonly string[], most = 8): string {
-  const shown = names.slice(0, most).map((name) => `"${name}"`).join(", ");
+  // Edges may name anything, so control characters are escaped as JSON does.
+  const shown = names.slice(0, most).map((name) => JSON.stringify(name)).join(", ");
   return names.length > most ? `${shown} and ${names.length - most} more` : shown;
 }

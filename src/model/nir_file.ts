@@ -41,6 +41,10 @@ const SIGNATURE = [0x89, 0x48, 0x44, 0x46, 0x0d, 0x0a, 0x1a, 0x0a];
 /** Groups and datasets per allowed node: a node has a group, a type and at most eight fields. */
 const ENTRIES_PER_NODE = 16;
 
+/** Names are printed: no control characters. A slash would lead elsewhere. */
+// deno-lint-ignore no-control-regex
+const PLAIN_NAME = /^[^/\u0000-\u001f\u007f-\u009f]+$/;
+
 /** HDF5's class numbers. */
 const INTEGER = 0, FLOAT = 1, STRING = 3, ENUM = 8;
 
@@ -121,8 +125,10 @@ function readGroup(
         `The file holds more entries than ${budget.limits.modelNodesMax} nodes need`,
       );
     }
-    if (name === "" || name === "." || name.includes("/")) {
-      throw unreadable(`The entry name "${name}" is not one that HDF5 allows`, { path: at });
+    if (name === "." || !PLAIN_NAME.test(name)) {
+      throw unreadable(`${path}/ holds a name that is empty or has control characters or slashes`, {
+        path: at,
+      });
     }
     refuseLink(group, at);
     const entry = group.get(name);

@@ -89,6 +89,15 @@ describe("damaged files", () => {
     }));
     for (const outcome of outcomes) expect(outcome).toMatch(/^(read|model_\w+)$/);
   }, 60_000);
+
+  // Found by trying: this change makes the library loop for ever.
+  const real = paperFile("lif_norse.nir");
+  if (real !== null) {
+    test("a real file changed so that the library hangs", async () => {
+      const read = () => readNirIsolated(mutant(real, 111), { limits: { modelSecondsMax: 2 } });
+      await fails(read, "model_timeout", "2 s");
+    });
+  }
 });
 
 describe("the form between processes", () => {
