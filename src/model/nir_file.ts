@@ -41,10 +41,6 @@ const SIGNATURE = [0x89, 0x48, 0x44, 0x46, 0x0d, 0x0a, 0x1a, 0x0a];
 /** Groups and datasets per allowed node: a node has a group, a type and at most eight fields. */
 const ENTRIES_PER_NODE = 16;
 
-/** Names are printed: no control characters. A slash would lead elsewhere. */
-// deno-lint-ignore no-control-regex
-const PLAIN_NAME = /^[^/\u0000-\u001f\u007f-\u009f]+$/;
-
 /** HDF5's class numbers. */
 const INTEGER = 0, FLOAT = 1, STRING = 3, ENUM = 8;
 
@@ -125,7 +121,7 @@ function readGroup(
         `The file holds more entries than ${budget.limits.modelNodesMax} nodes need`,
       );
     }
-    if (name === "." || !PLAIN_NAME.test(name)) {
+    if (!isPlainName(name)) {
       throw unreadable(`${path}/ holds a name that is empty or has control characters or slashes`, {
         path: at,
       });
@@ -141,6 +137,14 @@ function readGroup(
     }
   }
   return { kind: "group", entries };
+}
+
+/** Names are printed, so no control characters; a slash or dot would lead elsewhere. */
+function isPlainName(name: string): boolean {
+  const controls = [...name].some((letter) =>
+    letter < " " || (letter >= "\x7f" && letter < "\xa0")
+  );
+  return name !== "" && name !== "." && !name.includes("/") && !controls;
 }
 
 function refuseLink(group: Group, at: string): void {

@@ -21,6 +21,7 @@ interface BunGlobal {
     idleTimeout: number;
     maxRequestBodySize: number;
     development: boolean;
+    reusePort: boolean;
     fetch(request: Request, server: BunServer): Response | Promise<Response>;
   }): BunServer;
 }
@@ -40,6 +41,8 @@ export function bunRuntime(): Runtime {
           idleTimeout: IDLE_SECONDS,
           maxRequestBodySize: 2 * LIMITS.bodyBytesMax.max,
           development: false,
+          // Without development mode Bun 1.4 would share a port that is taken.
+          reusePort: false,
           fetch: (request, server) =>
             app.fetch(request, { keepOpen: () => server.timeout(request, 0) }),
         });

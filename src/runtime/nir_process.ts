@@ -7,11 +7,13 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { type ErrorCode, ERRORS, type Facts, GanglionError } from "../base/errors.ts";
 import { LIMITS, type Limits } from "../base/limits.ts";
 import { decodeGraph, encodeGraph, type NirGraph, readNirBytes } from "../model/mod.ts";
+import { ROOT } from "./version.ts";
 
 type ProcessLimits = Pick<
   Limits,
@@ -166,8 +168,10 @@ function residentBytes({ pid }: ChildProcess): number {
 /** This file in the runtime that runs now. On Deno the child has no permission at all. */
 function ownCommand(): string[] {
   const self = fileURLToPath(import.meta.url);
-  const deno = "deno" in process.versions;
-  return [process.execPath, ...(deno ? ["run", "--no-prompt", "--quiet"] : []), self];
+  const flags = "deno" in process.versions
+    ? ["run", "--no-prompt", "--no-remote", "--quiet", "--config", join(ROOT, "deno.json")]
+    : ["--no-install", "--no-env-file", `--config=${join(ROOT, "bunfig.toml")}`];
+  return [process.execPath, ...flags, self];
 }
 
 /** The first byte says what follows: 1 a graph, 0 an error as JSON. */
@@ -210,8 +214,8 @@ async function answerParent(): Promise<void> {
     kind = 0;
     const known = error instanceof GanglionError;
     body = new TextEncoder().encode(JSON.stringify({
-      code: known ? error.code : "model_unreadable",
-      message: known ? error.message : "The file stopped the HDF5 reader; it is damaged",
+      code: known ? error.code : "internal",
+      message: known ? error.message : `Reading failed: ${String(error)}`,
       facts: known ? error.facts : {},
     }));
   }

@@ -3,12 +3,13 @@ import { fixtureCases } from "../conformance/fixture_cases.ts";
 import { sharedCases } from "../conformance/shared_cases.ts";
 import { interleavedCases } from "../scheduler/interleaved_case.ts";
 import { SERVER } from "../scheduler/server_cases.ts";
+import { traceCases } from "../conformance/trace_cases.ts";
 import { CONTRACT, type ContractCase } from "../contract/cases.ts";
 
 export const SUITES = {
   contract: () => CONTRACT,
   server: () => [...SERVER, ...interleavedCases()],
-  conformance: () => [...fixtureCases(), ...sharedCases()],
+  conformance: () => [...fixtureCases(), ...sharedCases(), ...traceCases()],
 } satisfies Record<string, () => readonly ContractCase[]>;
 
 export type SuiteName = keyof typeof SUITES;
