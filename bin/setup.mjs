@@ -44,7 +44,13 @@ function packagesMatchLock(forTests) {
 
 function installPackages(forTests) {
   say("installing the packages (npm ci, about 15 s) …");
-  const args = ["ci", "--loglevel=warn", ...(forTests ? ["--include=dev"] : [])];
+  const args = [
+    "ci",
+    "--loglevel=warn",
+    "--no-audit",
+    "--no-fund",
+    ...(forTests ? ["--include=dev"] : []),
+  ];
   const npm = process.env.npm_execpath;
   const options = { cwd: ROOT, stdio: ["ignore", 2, 2] };
   const { status, error } = npm

@@ -95,7 +95,9 @@ const seconds: Flag<number | undefined> = {
 
 const limitOverrides: Flag<Partial<Limits>> = {
   placeholder: "NAME=N",
-  help: `sets a limit: ${Object.keys(LIMITS).filter((name) => !/^(slots|frame)$/.test(name)).join(" ")}`,
+  help: `sets a limit: ${
+    Object.keys(LIMITS).filter((name) => !/^(slots|frame)$/.test(name)).join(" ")
+  }`,
   fallback: {},
   many: true,
   read(value) {
@@ -141,7 +143,11 @@ export const FLAGS = {
   // Who may talk to it
   host: withDefault(text("ADDRESS", "address to listen on"), "127.0.0.1"),
   port: wholeNumber(PORT, "port to listen on; 0 picks a free one"),
-  "api-key": list("KEY", "clients must send it as Authorization: Bearer KEY; GANGLION_API_KEY keeps it out of the process list", { secret: true }),
+  "api-key": list(
+    "KEY",
+    "clients must send it as Authorization: Bearer KEY; GANGLION_API_KEY keeps it out of the process list",
+    { secret: true },
+  ),
   "cors-origin": text("ORIGIN", "pages of this origin may call the API, e.g. https://example.org"),
   insecure: toggle("listens beyond this machine without an --api-key"),
   // What comes out

@@ -50,16 +50,10 @@ export { type ErrorCode, GanglionError } from "./base/errors.ts";
 export { type NpyArray, parseNpy, writeNpy } from "./base/npy.ts";
 
 // The executors themselves, to drive without sessions.
-export type {
-  BatchRow,
-  Executor,
-  ExecutorInfo,
-  RowResult,
-  RowState,
-} from "./engine/executor.ts";
+export type { BatchRow, Executor, ExecutorInfo, RowResult, RowState } from "./engine/executor.ts";
 export { CpuExecutor } from "./cpu/mod.ts";
 export { ReferenceExecutor } from "./reference/mod.ts";
 
 // A whole HTTP server: `{ fetch }`, to put on any port.
 export { createServer, type ServeOptions, type Server } from "./serve.ts";
-export { makeLimits, type Limits } from "./base/limits.ts";
+export { type Limits, makeLimits } from "./base/limits.ts";

@@ -63,7 +63,11 @@ export function parseNpy(bytes: Uint8Array): NpyArray {
   // a Node Buffer copies nothing.)
   const data = new Uint8Array(bytes.subarray(dataStart)).buffer;
   const values = type.read(data);
-  return { dtype, shape, values: values instanceof Float32Array ? values : new Float32Array(values) };
+  return {
+    dtype,
+    shape,
+    values: values instanceof Float32Array ? values : new Float32Array(values),
+  };
 }
 
 /** The file of a `<f4` array, format version 1. */

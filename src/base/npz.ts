@@ -36,7 +36,10 @@ export function writeNpz(arrays: Readonly<Record<string, NamedArray>>): Uint8Arr
     offset += LOCAL_HEADER.bytes + name.length + data.length;
   }
   const centralStart = offset;
-  const centralBytes = entries.reduce((sum, { name }) => sum + CENTRAL_HEADER.bytes + name.length, 0);
+  const centralBytes = entries.reduce(
+    (sum, { name }) => sum + CENTRAL_HEADER.bytes + name.length,
+    0,
+  );
   const total = centralStart + centralBytes + END_RECORD.bytes;
   if (total > BYTES_MAX || entries.length > ENTRIES_MAX) {
     throw new RangeError("The arrays do not fit one .npz file of at most 4 GiB");

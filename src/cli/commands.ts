@@ -61,7 +61,8 @@ With --record the result is an .npz archive: "output" and every recorded value.`
   inspect: {
     summary: "shows a model: graph, shapes, assumptions, plan, state",
     usage: "MODEL [--json] [flags]",
-    about: `Shows what Ganglion makes of a NIR file: nodes with shapes and parameters, what was assumed
+    about:
+      `Shows what Ganglion makes of a NIR file: nodes with shapes and parameters, what was assumed
 or repaired and why, where cycles are cut, the steps of the plan, the bytes of state a
 session takes, and the names that can be recorded.`,
     examples: ["ganglion inspect digits.nir", "ganglion inspect digits.nir --dt 1e-3 --json"],
@@ -71,7 +72,8 @@ session takes, and the names that can be recorded.`,
   doctor: {
     summary: "shows what this machine can compute on, and what is missing",
     usage: "[--json]",
-    about: `Asks Deno and Bun which WebGPU adapter they get, checks that it computes rightly and how it
+    about:
+      `Asks Deno and Bun which WebGPU adapter they get, checks that it computes rightly and how it
 is read back, and names the one command that mends what is missing.`,
     examples: ["ganglion doctor", "ganglion doctor --json"],
     flags: { "What comes out": ["json"] },

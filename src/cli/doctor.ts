@@ -66,7 +66,10 @@ function report(
   if (missing.length === 0) lines.push("Nothing is missing.");
   else lines.push("Missing:", ...missing.map((each) => `  ${each}`));
   if (command !== null) lines.push("", "This command mends it:", `  ${command}`);
-  lines.push("", "The CPU executor serves every model, with the same results, where WebGPU does not.");
+  lines.push(
+    "",
+    "The CPU executor serves every model, with the same results, where WebGPU does not.",
+  );
   return `${lines.join("\n")}\n`;
 }
 
@@ -97,7 +100,9 @@ function row(name: string, value: string): string {
 }
 
 function gib(bytes: number): string {
-  return bytes >= 2 ** 30 ? `${(bytes / 2 ** 30).toFixed(1)} GiB` : `${Math.round(bytes / 2 ** 20)} MiB`;
+  return bytes >= 2 ** 30
+    ? `${(bytes / 2 ** 30).toFixed(1)} GiB`
+    : `${Math.round(bytes / 2 ** 20)} MiB`;
 }
 
 function loopText(turns: number): string {
@@ -115,7 +120,9 @@ function findRemedy(examinations: readonly Examination[]): Remedy {
   const missing: string[] = [];
   const packages: string[] = [];
   const blind = examinations.filter(({ device }) => device === null);
-  if (blind.some(({ problem }) => /package is not installed|bun-webgpu cannot/.test(problem ?? ""))) {
+  if (
+    blind.some(({ problem }) => /package is not installed|bun-webgpu cannot/.test(problem ?? ""))
+  ) {
     const arm = platform() === "linux" && arch() === "arm64";
     missing.push(
       arm ? "Bun has no WebGPU on this platform: use Deno" : "npm packages of the runtimes",

@@ -6,14 +6,7 @@ import { join } from "node:path";
 import { chooseExecutor } from "../choose_executor.ts";
 import { type DeviceReport, examineDevice } from "../engine/doctor.ts";
 import { loadModel } from "../load_model.ts";
-import {
-  environment,
-  findGpu,
-  readbackVerdict,
-  ROOT,
-  runtime,
-  writeOut,
-} from "../runtime/mod.ts";
+import { environment, findGpu, readbackVerdict, ROOT, runtime, writeOut } from "../runtime/mod.ts";
 
 export interface Examination {
   readonly runtime: string;

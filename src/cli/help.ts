@@ -62,7 +62,8 @@ function flagLines(names: readonly FlagName[]): string[] {
 
 function flagHead(name: FlagName): string {
   const { short, placeholder }: { short?: string; placeholder: string | null } = FLAGS[name];
-  return (short ? `-${short}, ` : "") + `--${name}` + (placeholder === null ? "" : ` ${placeholder}`);
+  return (short ? `-${short}, ` : "") + `--${name}` +
+    (placeholder === null ? "" : ` ${placeholder}`);
 }
 
 function flagText(name: FlagName): string {

@@ -66,7 +66,10 @@ function checkRecord(plan: Plan, record: readonly string[]): void {
   );
 }
 
-async function readInput(path: string, plan: Plan): Promise<{ values: Float32Array; steps: number }> {
+async function readInput(
+  path: string,
+  plan: Plan,
+): Promise<{ values: Float32Array; steps: number }> {
   const bytes = await readFileLimited(path, INPUT_BYTES_MAX);
   let array;
   try {
@@ -80,7 +83,9 @@ async function readInput(path: string, plan: Plan): Promise<{ values: Float32Arr
   if (!isStream(shape, plan)) {
     throw new GanglionError(
       "bad_array",
-      `${path} has shape [${shape.join(", ")}]; the model takes [T, ${plan.sampleShape.join(", ")}]` +
+      `${path} has shape [${shape.join(", ")}]; the model takes [T, ${
+        plan.sampleShape.join(", ")
+      }]` +
         (plan.sampleShape.length === 1 ? "" : ` or [T, ${plan.sampleSize}]`),
       { path, shape, sample_shape: plan.sampleShape },
     );

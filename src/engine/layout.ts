@@ -16,10 +16,19 @@ export const OUTPUT_HEADER_WORDS = 4;
 export const COPIES = 2;
 /** Steps that a tile holds in scratch at most; spikes of a tile sit in registers meanwhile. */
 const TILE_STEPS_MAX = 16;
-/** Bytes of scratch for one pass over the batch; a larger batch runs in several submits. */
-const SCRATCH_BYTES_MAX = 64 << 20;
-/** Bytes of upload or of output for one submit. */
-const TRANSFER_BYTES_MAX = 64 << 20;
+
+/** Memory besides weights and state. A batch that needs more runs in several submits. */
+export interface WorkingMemory {
+  /** Bytes of values between layers. */
+  readonly scratchBytesMax: number;
+  /** Bytes of upload, and of output, a submit. */
+  readonly transferBytesMax: number;
+}
+
+export const WORKING_MEMORY: WorkingMemory = {
+  scratchBytesMax: 64 << 20,
+  transferBytesMax: 64 << 20,
+};
 
 export interface Layout {
   readonly plan: Plan;
@@ -50,15 +59,22 @@ export function widthOf(node: PlanNode): number {
   return node.kind === "spike" ? wordsOf(node.size) : node.size;
 }
 
-export function layOut(plan: Plan, slots: number, frame: number): Layout {
+export interface LayoutOptions {
+  readonly slots: number;
+  readonly frame: number;
+  readonly memory?: WorkingMemory;
+}
+
+export function layOut(plan: Plan, options: LayoutOptions): Layout {
+  const { slots, frame, memory: { scratchBytesMax, transferBytesMax } = WORKING_MEMORY } = options;
   const widths = plan.nodes.map((node) => node.op.op === "input" ? 0 : widthOf(node));
   const stepWords = widths.reduce((sum, width) => sum + width, 0);
-  const fitting = Math.floor(SCRATCH_BYTES_MAX / 4 / stepWords);
+  const fitting = Math.floor(scratchBytesMax / 4 / stepWords);
   if (fitting < 1) {
     throw new GanglionError(
       "model_unsupported",
       `One time step of this model holds ${stepWords} values between layers, more than ` +
-        `${SCRATCH_BYTES_MAX / 4} fit`,
+        `${scratchBytesMax / 4} fit`,
     );
   }
   const tile = Math.min(frame, TILE_STEPS_MAX, fitting);
@@ -82,8 +98,8 @@ export function layOut(plan: Plan, slots: number, frame: number): Layout {
     1,
     Math.min(
       slots,
-      Math.floor(SCRATCH_BYTES_MAX / (4 * scratchWords)),
-      Math.floor(TRANSFER_BYTES_MAX / Math.max(uploadBytes, outputBytes)),
+      Math.floor(scratchBytesMax / (4 * scratchWords)),
+      Math.floor(transferBytesMax / Math.max(uploadBytes, outputBytes)),
     ),
   );
   return {

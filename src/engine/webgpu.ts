@@ -9,7 +9,7 @@ import type { Plan } from "../model/plan.ts";
 import type { OpenDevice } from "./device.ts";
 import type { BatchRow, Executor, ExecutorInfo, RowResult, RowState } from "./executor.ts";
 import { KernelWriter, OUTPUT_BEGIN } from "./kernels.ts";
-import { COPIES, type Layout, layOut } from "./layout.ts";
+import { COPIES, type Layout, layOut, type WorkingMemory } from "./layout.ts";
 import { packParameters } from "./parameters.ts";
 import { buildProgram, PassTable, PipelineCache, type Program } from "./program.ts";
 import { Readback, type ReadbackMode } from "./readback.ts";
@@ -22,6 +22,7 @@ export interface EngineOptions {
   readonly readback: ReadbackMode;
   /** Numerics tag until the model was verified against the twin. */
   readonly numerics: string;
+  readonly memory?: WorkingMemory;
 }
 
 /** Programs with recorded values kept at most; the oldest is dropped. */
@@ -72,7 +73,7 @@ export class GpuExecutor implements Executor {
     this.frame = options.frame;
     this.#device = device;
     this.#mode = options.readback;
-    this.#layout = layOut(plan, options.slots, options.frame);
+    this.#layout = layOut(plan, options);
     this.#copies = new Uint8Array(options.slots);
     const parameters = packParameters(plan);
     this.#bindings = bindGroupLayout(device);
@@ -303,8 +304,9 @@ function createBuffers(
 }
 
 /** Refuses sizes that the device cannot hold, with the number that would fit. */
-function checkFits(plan: Plan, { limits }: OpenDevice, { slots, frame }: EngineOptions): void {
-  const layout = layOut(plan, slots, frame);
+function checkFits(plan: Plan, { limits }: OpenDevice, options: EngineOptions): void {
+  const { slots } = options;
+  const layout = layOut(plan, options);
   const rowBytes = 4 * Math.max(COPIES * layout.stateWords, layout.ringWords, 1);
   const fitting = Math.floor(limits.storageBytesMax / rowBytes);
   if (fitting < slots) {

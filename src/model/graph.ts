@@ -138,14 +138,22 @@ function withPorts(
       );
     }
     if (bare.length > 1) throw several(level, type, bare);
+    const neighbour = level.prefix + bare[0]!;
+    const where = type === "Input" ? "before" : "behind";
+    if (level.strict) {
+      throw invalidGraph(
+        `The graph${place(level)} has no ${type}; without strict, one would be put ${where} ` +
+          `"${neighbour}"`,
+        { nodes: [neighbour] },
+      );
+    }
     const name = freeName(type.toLowerCase(), all);
     all.set(name, { type, fields: new Map() });
     links.push(type === "Input" ? [name, bare[0]!] : [bare[0]!, name]);
-    level.notes.info(
+    level.notes.warn(
       `added_${type.toLowerCase()}`,
-      `The graph${place(level)} has no ${type}; one was put ` +
-        `${type === "Input" ? "before" : "behind"} "${level.prefix + bare[0]!}"`,
-      level.prefix + bare[0]!,
+      `The graph${place(level)} has no ${type}; one was put ${where} "${neighbour}"`,
+      neighbour,
     );
   }
   return { members: all, links };

@@ -4,7 +4,7 @@ import { COMMANDS } from "../../src/cli/commands.ts";
 import { commandHelp, mainHelp } from "../../src/cli/help.ts";
 import type { PlanSummary } from "../../src/mod.ts";
 import pkg from "../../package.json";
-import { DIGITS, ganglion, RUNTIMES } from "./command_line.ts";
+import { DIGITS, ganglion, recording, RUNTIMES } from "./command_line.ts";
 
 describe("help and version", () => {
   test("on both runtimes, on stdout, with exit code 0", async () => {
@@ -87,18 +87,27 @@ describe("doctor", () => {
   });
 
   test("without a driver it names the command that adds one", async () => {
-    const { code, text } = await ganglion("deno", ["doctor"], { VK_ICD_FILENAMES: "/nowhere.json" });
+    const { code, text } = await ganglion("deno", ["doctor"], {
+      VK_ICD_FILENAMES: "/nowhere.json",
+    });
     expect(code).toBe(0);
     expect(text).toContain("null adapter");
     expect(text).toMatch(/Missing:\n {2}a Vulkan driver that deno takes\n {2}.*bun takes\n/);
   });
 });
 
-test("without a driver the CPU serves and says so; --device webgpu refuses", async () => {
+test("without a driver the CPU computes and says so; --device webgpu refuses", async () => {
   const variables = { VK_ICD_FILENAMES: "/nowhere.json" };
+  const args = ["infer", DIGITS, recording(4)];
+  const wanted = await ganglion("bun", [...args, "--device", "cpu"]);
   for (const runtime of RUNTIMES) {
-    const args = ["infer", DIGITS, "/dev/null"];
-    const forced = await ganglion(runtime, [...args, "--device", "webgpu"], variables);
-    expect(forced.code).toBe(1);
+    const [chosen, forced] = await Promise.all([
+      ganglion(runtime, args, variables),
+      ganglion(runtime, [...args, "--device", "webgpu"], variables),
+    ]);
+    expect([chosen.code, forced.code, forced.text]).toEqual([0, 1, ""]);
+    expect(Buffer.compare(chosen.stdout, wanted.stdout)).toBe(0);
+    expect(chosen.stderr).toMatch(/digits runs on the CPU executor: .*adapter/);
+    expect(forced.stderr).toMatch(/WebGPU .* adapter[^]*Run ganglion doctor/);
   }
 });

@@ -90,7 +90,11 @@ describe("what is wrong is said, with the exit code", () => {
     [["infer", "cut.nir", recording(1)], 1, /cut\.nir: /],
     [["infer", "absent.nir", recording(1)], 1, /absent\.nir does not exist/],
     [["infer", DIGITS, recording(1), "--dt", "1"], 1, /Node "hidden": tau/],
-    [["infer", DIGITS, recording(1), "--device", "cpu", "-o", "/nowhere/x.npy"], 2, /does not exist/],
+    [
+      ["infer", DIGITS, recording(1), "--device", "cpu", "-o", "/nowhere/x.npy"],
+      2,
+      /does not exist/,
+    ],
   ];
 
   test("on both runtimes in turn", async () => {

@@ -45,8 +45,11 @@ describe.each(RUNTIMES)("on %s", (runtime) => {
     expect(text).toMatch(/"seq":0,"steps":25/);
     const outputs = parseNpy(readFileSync(folder.path("three.npy")));
     expect(outputs.shape).toEqual([25, 10]);
-    const spikes = Array.from({ length: 10 }, (_, digit) =>
-      outputs.values.reduce((sum, value, i) => i % 10 === digit ? sum + value : sum, 0));
+    const spikes = Array.from(
+      { length: 10 },
+      (_, digit) =>
+        outputs.values.reduce((sum, value, i) => i % 10 === digit ? sum + value : sum, 0),
+    );
     expect(spikes.indexOf(Math.max(...spikes))).toBe(3);
   });
 

@@ -1,8 +1,9 @@
 /** `ganglion serve` as a process: its one line, its refusals, its end. */
 import { describe, expect, test } from "bun:test";
 import { spawn } from "node:child_process";
-import { join } from "node:path";
 import { readFileSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
 import { ROOT } from "../../bin/launch.mjs";
 import { DIGITS, ganglion, recording, type RuntimeName, RUNTIMES, start } from "./command_line.ts";
 
@@ -93,6 +94,22 @@ describe.each(RUNTIMES)("on %s", (runtime) => {
     expect(stderr).toContain(`127.0.0.1:${port} is already taken`);
     await server.end();
   });
+});
+
+test("a client that never ends cannot hold the server up", async () => {
+  await Promise.all(RUNTIMES.map(async (runtime) => {
+    const server = await serve(runtime, []);
+    const { hostname, port } = new URL(server.url);
+    const socket = connect(Number(port), hostname);
+    socket.on("error", () => {});
+    socket.write("POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n");
+    socket.write("Content-Type: application/json\r\n\r\n{");
+    await Bun.sleep(200);
+    const { code, ms } = await server.end();
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(4000);
+    socket.destroy();
+  }));
 });
 
 test("an orphan ends: a launcher that was killed cannot pass on a signal", async () => {

@@ -8,7 +8,16 @@ import { MODE_CUBA_OLD, MODE_GE, MODE_RESET_SUBTRACT } from "../../src/layers/mo
 import { type Plan, probesOf } from "../../src/model/plan.ts";
 import { ReferenceExecutor } from "../../src/reference/mod.ts";
 import { SlotScheduler } from "../../src/scheduler/slot_scheduler.ts";
-import { convPlan, mlpPlan, Random, recurrentPlan, wirePlan } from "../support/plans.ts";
+import {
+  convPlan,
+  dense,
+  input,
+  makePlan,
+  mlpPlan,
+  Random,
+  recurrentPlan,
+  wirePlan,
+} from "../support/plans.ts";
 
 export interface Subject {
   readonly executor: Executor;
@@ -350,6 +359,20 @@ export const CONTRACT: readonly ContractCase[] = [
       });
     },
   ),
+  ...eachPlan("long sums are not cut short by the driver", [widePlan()], async (make, plan) => {
+    await withSubject(make, plan, { slots: 2, frame: 1 }, async ({ executor }) => {
+      const inputs = [
+        new Float32Array(plan.sampleSize).fill(1),
+        new Random(21).floats(plan.sampleSize),
+      ];
+      const results = await executor.step(
+        inputs.map((input, slot) => ({ slot, steps: 1, fresh: true, input })),
+      );
+      for (const [i, input] of inputs.entries()) {
+        assertSameBits(results[i]!.output, await onePass(plan, input), `row ${i}`);
+      }
+    });
+  }),
   {
     name: "state can be written and goes on from there",
     run: async (make) => {
@@ -375,6 +398,14 @@ export const CONTRACT: readonly ContractCase[] = [
     },
   },
 ];
+
+/** One neuron with more inputs than lavapipe gives an invocation loop turns (65,535, then it stops). */
+function widePlan(): Plan {
+  return makePlan("wide", [
+    input([70_001]),
+    { name: "fc", inputs: ["input"], shape: [3], ...dense(new Random(20), 70_001, 3) },
+  ]);
+}
 
 /** The plan with a leaky readout whose membrane rests at −0.5. */
 function restingPlan(): Plan {

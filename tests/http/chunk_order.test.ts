@@ -32,7 +32,10 @@ describe("Chunk-Seq", () => {
     expect((await numbered(world, id, a, 0)).status).toBe(202);
     expect(await (await world.post(id, a)).json()).toMatchObject({ seq: 1 });
     await expectProblem(await numbered(world, id, a, 3), "chunk_gap", { expected: 2 });
-    expect(await (await numbered(world, id, b, 2)).json()).toMatchObject({ seq: 2, next_chunk_seq: 3 });
+    expect(await (await numbered(world, id, b, 2)).json()).toMatchObject({
+      seq: 2,
+      next_chunk_seq: 3,
+    });
     for (const seq of ["-1", "1.5", "x", "1e3", " ", "99999999999999999999"]) {
       const answer = await world.post(id, a, "", { "chunk-seq": seq });
       await expectProblem(answer, "bad_header", { header: "Chunk-Seq" });
@@ -96,7 +99,9 @@ describe("Chunk-Seq", () => {
     expect((await post("application/vnd.ganglion.bits")).status).toBe(202);
     await expectProblem(await post("application/octet-stream"), "bad_length");
     await expectProblem(
-      await world.post(id, new Float32Array(bytesOf(new Float32Array(30)).buffer), "", { "chunk-seq": "1" }),
+      await world.post(id, new Float32Array(bytesOf(new Float32Array(30)).buffer), "", {
+        "chunk-seq": "1",
+      }),
       "chunk_differs",
     );
   });
@@ -199,7 +204,9 @@ describe("DELETE of a chunk", () => {
           if (status === 204 && i === target) await expectProblem(answer, "chunk_cancelled");
           else outputs.push(...new Float32Array(await answer.arrayBuffer()));
         }
-        expect([target, turn, outputs]).toEqual([target, turn, [...await onePass(world.plan, stream)]]);
+        expect([target, turn, outputs]).toEqual([target, turn, [
+          ...await onePass(world.plan, stream),
+        ]]);
         expect(await (await world.send(`/v1/sessions/${id}`)).json()).toMatchObject({
           frames_waiting: 0,
           credit: 65_536,

@@ -10,7 +10,12 @@ type Body = RequestInit["body"];
 async function setUp(options: Parameters<typeof makeWorld>[0] = {}) {
   const world = makeWorld(options);
   const id = await world.open();
-  const send = (type: string | null, body: Body, query = "", headers: Record<string, string> = {}) =>
+  const send = (
+    type: string | null,
+    body: Body,
+    query = "",
+    headers: Record<string, string> = {},
+  ) =>
     world.send(`/v1/sessions/${id}/chunks${query}`, {
       method: "POST",
       body,
@@ -72,53 +77,77 @@ describe("bodies", () => {
     expect(decodeChunk(NPY, bytes, shape).steps).toBe(2);
   });
 
-  test.each([
-    [OCTETS, new Uint8Array(25), "bad_length", { bytes: 25, step_bytes: 24 }],
-    [OCTETS, new Uint8Array(23), "bad_length", {}],
-    [OCTETS, new Uint8Array(0), "empty_chunk", {}],
-    [OCTETS, bytesOf(Float32Array.of(0, 0, 0, 0, 0, 0, 0, NaN, 0, 0, 0, 0)), "non_finite", { step: 1, index: 1 }],
-    [OCTETS, bytesOf(Float32Array.of(0, 0, 0, 0, 0, -Infinity)), "non_finite", { step: 0, index: 5 }],
-    [BITS, new Uint8Array(6), "bad_length", { bytes: 6, step_bytes: 4 }],
-    [BITS, new Uint8Array(0), "empty_chunk", {}],
-    [BITS, new Uint8Array(Uint32Array.of(0, 64).buffer), "event_out_of_range", { t: 1, i: 6 }],
-    [NPY, "junk", "bad_array", {}],
-    [NPY, writeNpy(new Float32Array(6), [6]), "bad_array", { shape: [6], sample_shape: [2, 3] }],
-    [NPY, writeNpy(new Float32Array(6), [1, 3, 2]), "bad_array", {}],
-    [NPY, writeNpy(new Float32Array(0), [0, 2, 3]), "empty_chunk", {}],
-    [NPY, writeNpy(Float32Array.of(0, 0, NaN, 0, 0, 0), [1, 6]), "non_finite", { step: 0, index: 2 }],
-    [JSON_TYPE, "{", "bad_json", {}],
-    [JSON_TYPE, new Uint8Array([0x22, 0xff, 0x22]), "bad_json", {}],
-    [JSON_TYPE, "", "bad_json", {}],
-    [JSON_TYPE, "null", "invalid_body", {}],
-    [JSON_TYPE, "{}", "invalid_body", {}],
-    [JSON_TYPE, '{"data":[],"steps":1,"events":[]}', "invalid_body", {}],
-    [JSON_TYPE, '{"data":[[0,0,0,0,0,0]],"events":[]}', "invalid_body", {}],
-    [JSON_TYPE, '{"data":[[0,0,0,0,0,0]],"x":1}', "invalid_body", { field: "x" }],
-    [JSON_TYPE, '{"data":[[0,0,0,0,0,0]],"reset":1}', "invalid_body", { field: "reset" }],
-    [JSON_TYPE, '{"data":[]}', "empty_chunk", {}],
-    [JSON_TYPE, '{"data":7}', "invalid_body", { field: "data" }],
-    [JSON_TYPE, '{"data":[[0,0,0,0,0]]}', "invalid_body", {}],
-    [JSON_TYPE, '{"data":[[0,0,0,0,0,null]]}', "invalid_body", { field: "data[0][5]" }],
-    [JSON_TYPE, '{"data":[[[0,0,0],[0,0,0]],[[0,0,0],[0,"1",0]]]}', "invalid_body", { field: "data[1][1][1]" }],
-    [JSON_TYPE, '{"data":[[0,0,0,0,1e39,0]]}', "non_finite", { step: 0, index: 4 }],
-    [JSON_TYPE, '{"data":[[0,0,0,0,1e999,0]]}', "non_finite", { step: 0, index: 4 }],
-    [JSON_TYPE, '{"steps":0,"events":[]}', "empty_chunk", {}],
-    [JSON_TYPE, '{"steps":1}', "invalid_body", { field: "events" }],
-    [JSON_TYPE, '{"steps":-1,"events":[]}', "invalid_body", { field: "steps" }],
-    [JSON_TYPE, '{"steps":1.5,"events":[]}', "invalid_body", { field: "steps" }],
-    [JSON_TYPE, '{"steps":1e9,"events":[]}', "chunk_too_long", { steps: 1e9, steps_max: 65_536 }],
-    [JSON_TYPE, '{"steps":2,"events":[[0,0],[2,0]]}', "event_out_of_range", { position: 1, t: 2, i: 0 }],
-    [JSON_TYPE, '{"steps":2,"events":[[0,6]]}', "event_out_of_range", { position: 0, t: 0, i: 6 }],
-    [JSON_TYPE, '{"steps":2,"events":[[-1,0]]}', "event_out_of_range", {}],
-    [JSON_TYPE, '{"steps":2,"events":[[0.5,0]]}', "invalid_body", { field: "events[0]" }],
-    [JSON_TYPE, '{"steps":2,"events":[[0]]}', "invalid_body", {}],
-    [JSON_TYPE, '{"steps":2,"events":[[0,0,"1"]]}', "invalid_body", {}],
-    [JSON_TYPE, '{"steps":2,"events":[[0,0,3e38],[0,0,3e38]]}', "non_finite", { step: 0, index: 0 }],
-    [JSON_TYPE, '{"steps":2,"events":{"0":1}}', "invalid_body", {}],
-    ["text/plain", "1", "unsupported_media_type", {}],
-    ["application/x-www-form-urlencoded", "a=1", "unsupported_media_type", {}],
-    [null, new Uint8Array(24), "unsupported_media_type", {}],
-  ] as const)("%s %p is %s", async (type, body, code, facts) => {
+  test.each(
+    [
+      [OCTETS, new Uint8Array(25), "bad_length", { bytes: 25, step_bytes: 24 }],
+      [OCTETS, new Uint8Array(23), "bad_length", {}],
+      [OCTETS, new Uint8Array(0), "empty_chunk", {}],
+      [OCTETS, bytesOf(Float32Array.of(0, 0, 0, 0, 0, 0, 0, NaN, 0, 0, 0, 0)), "non_finite", {
+        step: 1,
+        index: 1,
+      }],
+      [OCTETS, bytesOf(Float32Array.of(0, 0, 0, 0, 0, -Infinity)), "non_finite", {
+        step: 0,
+        index: 5,
+      }],
+      [BITS, new Uint8Array(6), "bad_length", { bytes: 6, step_bytes: 4 }],
+      [BITS, new Uint8Array(0), "empty_chunk", {}],
+      [BITS, new Uint8Array(Uint32Array.of(0, 64).buffer), "event_out_of_range", { t: 1, i: 6 }],
+      [NPY, "junk", "bad_array", {}],
+      [NPY, writeNpy(new Float32Array(6), [6]), "bad_array", { shape: [6], sample_shape: [2, 3] }],
+      [NPY, writeNpy(new Float32Array(6), [1, 3, 2]), "bad_array", {}],
+      [NPY, writeNpy(new Float32Array(0), [0, 2, 3]), "empty_chunk", {}],
+      [NPY, writeNpy(Float32Array.of(0, 0, NaN, 0, 0, 0), [1, 6]), "non_finite", {
+        step: 0,
+        index: 2,
+      }],
+      [JSON_TYPE, "{", "bad_json", {}],
+      [JSON_TYPE, new Uint8Array([0x22, 0xff, 0x22]), "bad_json", {}],
+      [JSON_TYPE, "", "bad_json", {}],
+      [JSON_TYPE, "null", "invalid_body", {}],
+      [JSON_TYPE, "{}", "invalid_body", {}],
+      [JSON_TYPE, '{"data":[],"steps":1,"events":[]}', "invalid_body", {}],
+      [JSON_TYPE, '{"data":[[0,0,0,0,0,0]],"events":[]}', "invalid_body", {}],
+      [JSON_TYPE, '{"data":[[0,0,0,0,0,0]],"x":1}', "invalid_body", { field: "x" }],
+      [JSON_TYPE, '{"data":[[0,0,0,0,0,0]],"reset":1}', "invalid_body", { field: "reset" }],
+      [JSON_TYPE, '{"data":[]}', "empty_chunk", {}],
+      [JSON_TYPE, '{"data":7}', "invalid_body", { field: "data" }],
+      [JSON_TYPE, '{"data":[[0,0,0,0,0]]}', "invalid_body", {}],
+      [JSON_TYPE, '{"data":[[0,0,0,0,0,null]]}', "invalid_body", { field: "data[0][5]" }],
+      [JSON_TYPE, '{"data":[[[0,0,0],[0,0,0]],[[0,0,0],[0,"1",0]]]}', "invalid_body", {
+        field: "data[1][1][1]",
+      }],
+      [JSON_TYPE, '{"data":[[0,0,0,0,1e39,0]]}', "non_finite", { step: 0, index: 4 }],
+      [JSON_TYPE, '{"data":[[0,0,0,0,1e999,0]]}', "non_finite", { step: 0, index: 4 }],
+      [JSON_TYPE, '{"steps":0,"events":[]}', "empty_chunk", {}],
+      [JSON_TYPE, '{"steps":1}', "invalid_body", { field: "events" }],
+      [JSON_TYPE, '{"steps":-1,"events":[]}', "invalid_body", { field: "steps" }],
+      [JSON_TYPE, '{"steps":1.5,"events":[]}', "invalid_body", { field: "steps" }],
+      [JSON_TYPE, '{"steps":1e9,"events":[]}', "chunk_too_long", { steps: 1e9, steps_max: 65_536 }],
+      [JSON_TYPE, '{"steps":2,"events":[[0,0],[2,0]]}', "event_out_of_range", {
+        position: 1,
+        t: 2,
+        i: 0,
+      }],
+      [JSON_TYPE, '{"steps":2,"events":[[0,6]]}', "event_out_of_range", {
+        position: 0,
+        t: 0,
+        i: 6,
+      }],
+      [JSON_TYPE, '{"steps":2,"events":[[-1,0]]}', "event_out_of_range", {}],
+      [JSON_TYPE, '{"steps":2,"events":[[0.5,0]]}', "invalid_body", { field: "events[0]" }],
+      [JSON_TYPE, '{"steps":2,"events":[[0]]}', "invalid_body", {}],
+      [JSON_TYPE, '{"steps":2,"events":[[0,0,"1"]]}', "invalid_body", {}],
+      [JSON_TYPE, '{"steps":2,"events":[[0,0,3e38],[0,0,3e38]]}', "non_finite", {
+        step: 0,
+        index: 0,
+      }],
+      [JSON_TYPE, '{"steps":2,"events":{"0":1}}', "invalid_body", {}],
+      ["text/plain", "1", "unsupported_media_type", {}],
+      ["application/x-www-form-urlencoded", "a=1", "unsupported_media_type", {}],
+      [null, new Uint8Array(24), "unsupported_media_type", {}],
+    ] as const,
+  )("%s %p is %s", async (type, body, code, facts) => {
     const { chunk, untouched, faults } = await setUp();
     await expectProblem(await chunk(type, body as Body), code, facts);
     await untouched();
@@ -132,7 +161,8 @@ describe("bodies", () => {
       await expectProblem(answer, "unsupported_media_type");
     }
     await untouched();
-    expect((await chunk(OCTETS, bytesOf(spikes), "", { "content-encoding": "Identity" })).status).toBe(202);
+    expect((await chunk(OCTETS, bytesOf(spikes), "", { "content-encoding": "Identity" })).status)
+      .toBe(202);
   });
 
   test("413 by Content-Length before the body is read, and while reading without one", async () => {
@@ -181,16 +211,27 @@ describe("the queue", () => {
     expect(full.headers.get("retry-after")).toBe("1");
     await expectProblem(full, "queue_full", { credit: 3 });
     // A refused chunk uses up no number.
-    expect(await (await chunk(OCTETS, new Uint8Array(3 * 24))).json()).toMatchObject({ seq: 1, credit: 0 });
-    expect(await (await send(`/v1/sessions/${id}`)).json()).toMatchObject({ frames_waiting: 3, credit: 0 });
+    expect(await (await chunk(OCTETS, new Uint8Array(3 * 24))).json()).toMatchObject({
+      seq: 1,
+      credit: 0,
+    });
+    expect(await (await send(`/v1/sessions/${id}`)).json()).toMatchObject({
+      frames_waiting: 3,
+      credit: 0,
+    });
     gate.resolve();
     await settle();
-    expect(await (await send(`/v1/sessions/${id}`)).json()).toMatchObject({ frames_waiting: 0, credit: 8 });
+    expect(await (await send(`/v1/sessions/${id}`)).json()).toMatchObject({
+      frames_waiting: 0,
+      credit: 8,
+    });
   });
 
   test("the limit in bytes counts too", async () => {
     const { chunk } = await setUp({ limits: { queueBytesMax: 50 } });
-    await expectProblem(await chunk(OCTETS, new Uint8Array(72)), "chunk_too_long", { steps_max: 2 });
+    await expectProblem(await chunk(OCTETS, new Uint8Array(72)), "chunk_too_long", {
+      steps_max: 2,
+    });
   });
 
   test("planned steps follow what waits", async () => {
@@ -198,7 +239,8 @@ describe("the queue", () => {
     executor.gate = new Promise(() => {});
     const starts: unknown[] = [];
     for (const steps of [5, 1, 3]) {
-      const { start_step, end_step } = await (await chunk(OCTETS, new Uint8Array(steps * 24))).json();
+      const { start_step, end_step } = await (await chunk(OCTETS, new Uint8Array(steps * 24)))
+        .json();
       starts.push([start_step, end_step]);
     }
     expect(starts).toEqual([[0, 5], [5, 6], [6, 9]]);
@@ -209,12 +251,16 @@ describe("the queue", () => {
     const id = await world.open({ outputs: "hold" });
     // One frame of 4 steps: 4 * 12 + 128 bytes = 176.
     await expectProblem(await world.post(id, new Float32Array(6 * 4 * 12)), "chunk_too_long");
-    for (let i = 0; i < 11; i++) expect((await world.post(id, new Float32Array(24))).status).toBe(202);
+    for (let i = 0; i < 11; i++) {
+      expect((await world.post(id, new Float32Array(24))).status).toBe(202);
+    }
     const refused = await world.post(id, new Float32Array(24));
     expect(refused.headers.get("retry-after")).toBe("1");
     await expectProblem(refused, "outputs_unread", { ring_bytes: 2000 });
     await settle();
-    await expectProblem(await world.post(id, new Float32Array(24)), "outputs_unread", { unread_bytes: 1936 });
+    await expectProblem(await world.post(id, new Float32Array(24)), "outputs_unread", {
+      unread_bytes: 1936,
+    });
     const reader = await world.send(`/v1/sessions/${id}/outputs`);
     await settle();
     expect((await world.post(id, new Float32Array(24))).status).toBe(202);
@@ -229,7 +275,9 @@ describe("answers", () => {
     const stream = new Random(3).floats(9 * 4);
     const expected = await onePass(plan, stream);
     await chunk(OCTETS, bytesOf(stream.subarray(0, 8)));
-    const octets = await chunk(OCTETS, bytesOf(stream.subarray(8, 28)), "?wait=true", { accept: OCTETS });
+    const octets = await chunk(OCTETS, bytesOf(stream.subarray(8, 28)), "?wait=true", {
+      accept: OCTETS,
+    });
     expect(new Float32Array(await octets.arrayBuffer())).toEqual(expected.slice(4, 14));
     expect(Object.fromEntries(octets.headers)).toMatchObject({
       "content-type": OCTETS,
@@ -243,7 +291,11 @@ describe("answers", () => {
     });
     expect(npy.headers.get("content-type")).toBe(NPY);
     const array = parseNpy(new Uint8Array(await npy.arrayBuffer()));
-    expect([array.dtype, array.shape, array.values]).toEqual(["<f4", [1, 1, 2], expected.slice(14, 16)]);
+    expect([array.dtype, array.shape, array.values]).toEqual([
+      "<f4",
+      [1, 1, 2],
+      expected.slice(14, 16),
+    ]);
     const answer = await chunk(OCTETS, bytesOf(stream.subarray(32)), "?wait=true");
     expect(await answer.json()).toEqual({
       seq: 3,
@@ -267,7 +319,8 @@ describe("answers", () => {
     expect(probes["lif.s"]).toEqual(data);
     expect(probes["lif.v"]).toHaveLength(6);
     const without = await world.open();
-    const plain = await (await world.post(without, new Float32Array(36).fill(0.5), "?wait=true")).json();
+    const plain = await (await world.post(without, new Float32Array(36).fill(0.5), "?wait=true"))
+      .json();
     expect("probes" in plain).toBe(false);
   });
 
@@ -275,19 +328,28 @@ describe("answers", () => {
     const { chunk, untouched } = await setUp();
     for (const query of ["", "?wait=true"]) {
       for (const accept of ["text/html", "application/json;q=0", "image/*"]) {
-        await expectProblem(await chunk(OCTETS, bytesOf(spikes), query, { accept }), "not_acceptable");
+        await expectProblem(
+          await chunk(OCTETS, bytesOf(spikes), query, { accept }),
+          "not_acceptable",
+        );
       }
     }
     await untouched();
     for (const accept of ["*/*", "application/*", "text/html, */*;q=0.1", ""]) {
-      expect((await chunk(OCTETS, bytesOf(spikes), "?wait=true", { accept })).headers.get("content-type"))
+      expect(
+        (await chunk(OCTETS, bytesOf(spikes), "?wait=true", { accept })).headers.get(
+          "content-type",
+        ),
+      )
         .toBe(JSON_TYPE);
     }
   });
 
   test("a wrong query takes nothing", async () => {
     const { chunk, untouched } = await setUp();
-    await expectProblem(await chunk(OCTETS, bytesOf(spikes), "?wait=yes"), "invalid_query", { parameter: "wait" });
+    await expectProblem(await chunk(OCTETS, bytesOf(spikes), "?wait=yes"), "invalid_query", {
+      parameter: "wait",
+    });
     await untouched();
   });
 
@@ -340,7 +402,9 @@ describe("answers", () => {
     const { chunk } = await setUp({ limits: { ringBytesMax: 200 } });
     const stream = new Random(9).floats(40 * 6);
     const answer = await chunk(OCTETS, bytesOf(stream), "?wait=true", { accept: OCTETS });
-    expect(new Float32Array(await answer.arrayBuffer())).toEqual(await onePass(spikingPlan(), stream));
+    expect(new Float32Array(await answer.arrayBuffer())).toEqual(
+      await onePass(spikingPlan(), stream),
+    );
   });
 
   test("non-finite outputs are null in JSON and themselves in bytes", async () => {
@@ -350,7 +414,9 @@ describe("answers", () => {
     const answer = await chunk(OCTETS, bytesOf(huge), "?wait=true");
     const { data } = await answer.json() as { data: (number | null)[][][] };
     const expected = await onePass(plan, huge);
-    expect(data.flat(2)).toEqual([...expected].map((value) => Number.isFinite(value) ? value : null));
+    expect(data.flat(2)).toEqual(
+      [...expected].map((value) => Number.isFinite(value) ? value : null),
+    );
     expect(data.flat(2)).toContain(null);
   });
 });

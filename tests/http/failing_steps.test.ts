@@ -51,7 +51,9 @@ describe("a step that fails", () => {
     let broken = true;
     // The second frame of the second chunk.
     world.executor.fails = ([row]) => broken && row!.input[0] === second![4 * 6];
-    const waits = [first, second, third, fourth].map((values) => world.post(id, values!, "?wait=true"));
+    const waits = [first, second, third, fourth].map((values) =>
+      world.post(id, values!, "?wait=true")
+    );
     await settle();
     const cancelled = await world.send(`/v1/sessions/${id}/chunks/3`, { method: "DELETE" });
     expect(cancelled.status).toBe(404); // it was dropped before

@@ -3,15 +3,37 @@ import { describe, expect, test } from "bun:test";
 import { expectProblem } from "./support/problems.ts";
 import { makeWorld } from "./support/world.ts";
 
-const from = (headers: Record<string, string>, method = "GET"): RequestInit => ({ method, headers });
+const from = (headers: Record<string, string>, method = "GET"): RequestInit => ({
+  method,
+  headers,
+});
 
 describe("without keys", () => {
   test("only requests to this machine's own names are served", async () => {
     const { send } = makeWorld();
-    for (const host of ["localhost", "localhost:8787", "127.0.0.1:1", "[::1]", "[::1]:8787", "LocalHost"]) {
+    for (
+      const host of [
+        "localhost",
+        "localhost:8787",
+        "127.0.0.1:1",
+        "[::1]",
+        "[::1]:8787",
+        "LocalHost",
+      ]
+    ) {
       expect([host, (await send("/v1/models", from({ host }))).status]).toEqual([host, 200]);
     }
-    for (const host of ["evil.example", "localhost.evil.example", "127.0.0.2", "0.0.0.0", "[::2]", "::1", ""]) {
+    for (
+      const host of [
+        "evil.example",
+        "localhost.evil.example",
+        "127.0.0.2",
+        "0.0.0.0",
+        "[::2]",
+        "::1",
+        "",
+      ]
+    ) {
       await expectProblem(await send("/v1/models", from({ host })), "forbidden_host");
     }
   });
@@ -19,9 +41,23 @@ describe("without keys", () => {
   test("a foreign page may change nothing", async () => {
     const { send, service } = makeWorld();
     const host = "127.0.0.1:8787";
-    for (const origin of ["https://evil.example", "null", "http://127.0.0.1:8788", "http://localhost:8787", "x"]) {
-      await expectProblem(await send("/v1/sessions", from({ host, origin }, "POST")), "forbidden_origin");
-      await expectProblem(await send("/v1/sessions/x", from({ host, origin }, "DELETE")), "forbidden_origin");
+    for (
+      const origin of [
+        "https://evil.example",
+        "null",
+        "http://127.0.0.1:8788",
+        "http://localhost:8787",
+        "x",
+      ]
+    ) {
+      await expectProblem(
+        await send("/v1/sessions", from({ host, origin }, "POST")),
+        "forbidden_origin",
+      );
+      await expectProblem(
+        await send("/v1/sessions/x", from({ host, origin }, "DELETE")),
+        "forbidden_origin",
+      );
       expect((await send("/v1/models", from({ host, origin }))).status).toBe(200);
     }
     expect(service.sessions()).toEqual([]);
@@ -58,7 +94,9 @@ describe("with keys", () => {
 
   test("every route but the health checks needs one", async () => {
     const { send } = makeWorld(keys);
-    for (const path of ["/v1/models", "/v1/sessions", "/", "/openapi.json", "/metrics", "/nothing"]) {
+    for (
+      const path of ["/v1/models", "/v1/sessions", "/", "/openapi.json", "/metrics", "/nothing"]
+    ) {
       const answer = await send(path);
       expect(answer.headers.get("www-authenticate")).toContain("Bearer");
       await expectProblem(answer, "unauthorized");
@@ -67,7 +105,10 @@ describe("with keys", () => {
     for (const wrong of ["alph", "alphaa", "ALPHA", "", "alpha beta"]) {
       await expectProblem(await send("/v1/models", from(bearer(wrong))), "unauthorized");
     }
-    await expectProblem(await send("/v1/models", from({ authorization: "Basic alpha" })), "unauthorized");
+    await expectProblem(
+      await send("/v1/models", from({ authorization: "Basic alpha" })),
+      "unauthorized",
+    );
     await expectProblem(await send("/v1/models?key=alpha&api_key=alpha"), "unauthorized");
     for (const right of ["alpha", "beta"]) {
       expect((await send("/v1/models", from(bearer(right)))).status).toBe(200);
@@ -77,7 +118,8 @@ describe("with keys", () => {
 
   test("any host is served", async () => {
     const { send } = makeWorld(keys);
-    expect((await send("/v1/models", from({ ...bearer("alpha"), host: "gpu.example" }))).status).toBe(200);
+    expect((await send("/v1/models", from({ ...bearer("alpha"), host: "gpu.example" }))).status)
+      .toBe(200);
   });
 
   test("a session belongs to the key that opened it: another's is 404, open or ended", async () => {
@@ -85,7 +127,10 @@ describe("with keys", () => {
     const id = await open({}, { headers: bearer("alpha") });
     const path = `/v1/sessions/${id}`;
     const asBeta = (to: string, method = "GET") => send(to, from(bearer("beta"), method));
-    const routes = [["", "GET"], ["", "DELETE"], ["/outputs", "GET"], ["/chunks", "POST"], ["/reset", "POST"]] as const;
+    const routes = [["", "GET"], ["", "DELETE"], ["/outputs", "GET"], ["/chunks", "POST"], [
+      "/reset",
+      "POST",
+    ]] as const;
     for (const [tail, method] of routes) {
       await expectProblem(await asBeta(path + tail, method), "session_unknown");
     }
@@ -112,7 +157,17 @@ describe("every answer", () => {
 
   test("404 where nothing is, 405 with Allow where another method is", async () => {
     const { send } = makeWorld();
-    for (const path of ["/nothing", "/v1", "/v1/sessions/", "/v1/sessions/a/b", "/v1/models/a/b", "//", "/%00"]) {
+    for (
+      const path of [
+        "/nothing",
+        "/v1",
+        "/v1/sessions/",
+        "/v1/sessions/a/b",
+        "/v1/models/a/b",
+        "//",
+        "/%00",
+      ]
+    ) {
       await expectProblem(await send(path), "not_found");
     }
     const patch = await send("/v1/sessions", { method: "PATCH" });

@@ -61,12 +61,26 @@ test("open, post, wait, watch, close", async () => {
     {
       id: "1-4",
       event: "output",
-      data: { seq: 0, start_step: 0, steps: 4, shape: [4, 3], encoding: "json", data: rows.slice(0, 4) },
+      data: {
+        seq: 0,
+        start_step: 0,
+        steps: 4,
+        shape: [4, 3],
+        encoding: "json",
+        data: rows.slice(0, 4),
+      },
     },
     {
       id: "1-5",
       event: "output",
-      data: { seq: 0, start_step: 4, steps: 1, shape: [1, 3], encoding: "json", data: rows.slice(4) },
+      data: {
+        seq: 0,
+        start_step: 4,
+        steps: 1,
+        shape: [1, 3],
+        encoding: "json",
+        data: rows.slice(4),
+      },
     },
   ]);
 
@@ -80,6 +94,10 @@ test("open, post, wait, watch, close", async () => {
   const gone = await world.send("/v1/sessions/session0");
   expect(gone.status).toBe(410);
   expect(gone.headers.get("content-type")).toBe("application/problem+json");
-  expect(await gone.json()).toMatchObject({ code: "session_gone", reason: "closed", steps_done: 6 });
+  expect(await gone.json()).toMatchObject({
+    code: "session_gone",
+    reason: "closed",
+    steps_done: 6,
+  });
   expect(world.faults).toEqual([]);
 });

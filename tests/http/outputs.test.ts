@@ -56,7 +56,10 @@ describe("the stream", () => {
     const rows = async (seed: number, steps: number) => {
       const out = await onePass(world.plan, Float32Array.from([...stream(1, 5), ...stream(2, 3)]));
       const from = seed === 1 ? 0 : 15;
-      return Array.from({ length: steps }, (_, t) => [...out.slice(from + t * 3, from + t * 3 + 3)]);
+      return Array.from(
+        { length: steps },
+        (_, t) => [...out.slice(from + t * 3, from + t * 3 + 3)],
+      );
     };
     const first = await rows(1, 5);
     const second = await rows(2, 3);
@@ -69,11 +72,15 @@ data: {"epoch":2,"resume":"start","next_start_step":0,"missing":null}
 
 id: 1-4
 event: output
-data: {"seq":0,"start_step":0,"steps":4,"shape":[4,3],"encoding":"json","data":${json(first.slice(0, 4))}}
+data: {"seq":0,"start_step":0,"steps":4,"shape":[4,3],"encoding":"json","data":${
+        json(first.slice(0, 4))
+      }}
 
 id: 1-5
 event: output
-data: {"seq":0,"start_step":4,"steps":1,"shape":[1,3],"encoding":"json","data":${json(first.slice(4))}}
+data: {"seq":0,"start_step":4,"steps":1,"shape":[1,3],"encoding":"json","data":${
+        json(first.slice(4))
+      }}
 
 id: 1-8
 event: output
@@ -109,19 +116,21 @@ data: {"reason":"closed"}
   test("encodings", async () => {
     const world = makeWorld();
     const id = await world.open({ record: ["lif.v", "lif.s"] });
-    const values = new Random(8).floats(18, 0, 2);
+    const values = new Random(8).floats(18, -4, 4);
     const { data, probes } = await (await world.post(id, values, "?wait=true")).json();
     const flat: number[] = data.flat();
     const membranes = Float32Array.from(probes["lif.v"].flat());
-    const base64 = (numbers: Float32Array | Uint32Array) => Buffer.from(numbers.buffer).toString("base64");
+    const base64 = (numbers: Float32Array | Uint32Array) =>
+      Buffer.from(numbers.buffer).toString("base64");
     const one = async (encoding: string) => {
       const client = await watch(world, id, `?encoding=${encoding}`);
       await client.leave();
       expect(client.events[1]!.data).toMatchObject({ encoding, shape: [3, 3] });
       return client.events[1]!.data;
     };
-    const words = Uint32Array.from({ length: 3 }, (_, t) =>
-      flat.slice(t * 3, t * 3 + 3).reduce((word, value, i) => word | (value << i), 0)
+    const words = Uint32Array.from(
+      { length: 3 },
+      (_, t) => flat.slice(t * 3, t * 3 + 3).reduce((word, value, i) => word | (value << i), 0),
     );
     const events = flat.flatMap((value, at) => value === 0 ? [] : [[Math.floor(at / 3), at % 3]]);
     expect(flat).toContain(1);
@@ -136,7 +145,9 @@ data: {"reason":"closed"}
     });
     const sparse = await one("events");
     expect(sparse).toMatchObject({ data: events, probes: { "lif.s": events } });
-    expect(sparse.probes["lif.v"].map(([t, i, value]: number[]) => membranes[t! * 3 + i!] === value))
+    expect(
+      sparse.probes["lif.v"].map(([t, i, value]: number[]) => membranes[t! * 3 + i!] === value),
+    )
       .toEqual(sparse.probes["lif.v"].map(() => true));
   });
 
@@ -179,7 +190,12 @@ describe("where a reader begins", () => {
 
   test("after an id, by header or query; an id says more than from=now", async () => {
     const { world, id } = await ran([5, 3]);
-    for (const [query, init] of [["", resume("1-4")], ["?last_event_id=1-4", {}], ["?from=now", resume("1-4")]] as const) {
+    for (
+      const [query, init] of [["", resume("1-4")], ["?last_event_id=1-4", {}], [
+        "?from=now",
+        resume("1-4"),
+      ]] as const
+    ) {
       const client = await watch(world, id, query, init);
       expect(open(client)).toEqual({ epoch: 1, resume: "full", next_start_step: 4, missing: null });
       expect(ids(client)).toEqual(["1-5", "1-8"]);
@@ -359,7 +375,9 @@ describe("readers", () => {
   test("a request whose client left before the answer makes no reader", async () => {
     const world = makeWorld();
     const id = await world.open({ ttl_s: 0 });
-    await world.send(`/v1/sessions/${id}/outputs`, { signal: AbortSignal.abort() }).catch(() => undefined);
+    await world.send(`/v1/sessions/${id}/outputs`, { signal: AbortSignal.abort() }).catch(() =>
+      undefined
+    );
     expect(world.service.session(id).readers).toBe(0);
     expect(world.clock.timers).toBe(0);
   });

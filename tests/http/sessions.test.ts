@@ -29,21 +29,23 @@ describe("POST /v1/sessions", () => {
     expect(await opened.json()).toMatchObject({ model: "leaky", output_shape: [1, 2] });
   });
 
-  test.each([
-    ["not JSON", "{", "bad_json"],
-    ["not UTF-8", "\u0000", "bad_json"],
-    ["an array", "[]", "invalid_body"],
-    ["an unknown field", { colour: 1 }, "invalid_body"],
-    ["a negative ttl", { ttl_s: -1 }, "invalid_body"],
-    ["a broken ttl", { ttl_s: 1.5 }, "invalid_body"],
-    ["a ttl over the limit", { ttl_s: 86_401 }, "invalid_body"],
-    ["a wait over the limit", { wait_s: 61 }, "invalid_body"],
-    ["a wait that is text", { wait_s: "1" }, "invalid_body"],
-    ["unknown outputs", { outputs: "all" }, "invalid_body"],
-    ["an unknown probe", { record: ["nope.v"] }, "invalid_body"],
-    ["record that is no list", { record: "lif.v" }, "invalid_body"],
-    ["a state", { state: {} }, "not_built"],
-  ] as const)("%s is refused and takes no slot", async (_, body, code) => {
+  test.each(
+    [
+      ["not JSON", "{", "bad_json"],
+      ["not UTF-8", "\u0000", "bad_json"],
+      ["an array", "[]", "invalid_body"],
+      ["an unknown field", { colour: 1 }, "invalid_body"],
+      ["a negative ttl", { ttl_s: -1 }, "invalid_body"],
+      ["a broken ttl", { ttl_s: 1.5 }, "invalid_body"],
+      ["a ttl over the limit", { ttl_s: 86_401 }, "invalid_body"],
+      ["a wait over the limit", { wait_s: 61 }, "invalid_body"],
+      ["a wait that is text", { wait_s: "1" }, "invalid_body"],
+      ["unknown outputs", { outputs: "all" }, "invalid_body"],
+      ["an unknown probe", { record: ["nope.v"] }, "invalid_body"],
+      ["record that is no list", { record: "lif.v" }, "invalid_body"],
+      ["a state", { state: {} }, "not_built"],
+    ] as const,
+  )("%s is refused and takes no slot", async (_, body, code) => {
     const { send, service } = makeWorld();
     await expectProblem(await send("/v1/sessions", json(body)), code);
     expect(service.models[0]!.scheduler.slotsFree).toBe(3);
@@ -69,10 +71,14 @@ describe("POST /v1/sessions", () => {
   test("recorded values are bounded", async () => {
     const { send, open } = makeWorld({ limits: { recordValuesMax: 3 } });
     await open({ record: ["lif.v", "lif.v"] });
-    await expectProblem(await send("/v1/sessions", json({ record: ["lif.v", "lif.s"] })), "invalid_body", {
-      values: 6,
-      values_max: 3,
-    });
+    await expectProblem(
+      await send("/v1/sessions", json({ record: ["lif.v", "lif.s"] })),
+      "invalid_body",
+      {
+        values: 6,
+        values_max: 3,
+      },
+    );
   });
 
   test("no free slot: 503 at once, or a wait for one, first come first served", async () => {
@@ -132,7 +138,13 @@ describe("GET", () => {
       dt: 1e-4,
       dt_source: "default",
       discretization: "euler",
-      options: { compare: "gt", reset: "v_reset", ifGain: "auto", cubaOrder: "new", flattenBatch: false },
+      options: {
+        compare: "gt",
+        reset: "v_reset",
+        ifGain: "auto",
+        cubaOrder: "new",
+        flattenBatch: false,
+      },
       layers: [
         { name: "input", type: "input", shape: [4], kind: "input", state: [] },
         { name: "fc", type: "dense", shape: [1, 2], kind: "real", state: [] },
@@ -149,7 +161,11 @@ describe("GET", () => {
 
   test("health, readiness, limits, index", async () => {
     const { send, service } = makeWorld({ phase: "starting", deps: { commit: "abc" } });
-    expect(await (await send("/healthz")).json()).toEqual({ status: "ok", version: "1.2.3", commit: "abc" });
+    expect(await (await send("/healthz")).json()).toEqual({
+      status: "ok",
+      version: "1.2.3",
+      commit: "abc",
+    });
     const starting = await send("/readyz");
     expect(starting.headers.get("retry-after")).toBe("1");
     await expectProblem(starting, "starting");
@@ -174,7 +190,11 @@ describe("the end of a session", () => {
     const requests: [string, RequestInit][] = [
       [path, {}],
       [path, { method: "DELETE" }],
-      [`${path}/chunks`, { method: "POST", headers: { "content-type": "application/octet-stream" }, body: "xx" }],
+      [`${path}/chunks`, {
+        method: "POST",
+        headers: { "content-type": "application/octet-stream" },
+        body: "xx",
+      }],
       [`${path}/chunks/0`, { method: "DELETE" }],
       [`${path}/reset`, { method: "POST" }],
       [`${path}/state`, {}],
@@ -182,10 +202,15 @@ describe("the end of a session", () => {
     ];
     await world.clock.advance(599_000);
     for (const [to, init] of requests) {
-      await expectProblem(await world.send(to, init), "session_gone", { reason: "closed", steps_done: 1 });
+      await expectProblem(await world.send(to, init), "session_gone", {
+        reason: "closed",
+        steps_done: 1,
+      });
     }
     await world.clock.advance(1_000);
-    for (const [to, init] of requests) await expectProblem(await world.send(to, init), "session_unknown");
+    for (const [to, init] of requests) {
+      await expectProblem(await world.send(to, init), "session_unknown");
+    }
     await expectProblem(await world.send(`${path}/outputs`), "session_unknown");
     expect(world.clock.timers).toBe(0);
   });
@@ -255,7 +280,9 @@ describe("the end of a session", () => {
     const id = await world.open();
     world.executor.lose();
     await settle();
-    await expectProblem(await world.send(`/v1/sessions/${id}`), "session_gone", { reason: "device_lost" });
+    await expectProblem(await world.send(`/v1/sessions/${id}`), "session_gone", {
+      reason: "device_lost",
+    });
     await expectProblem(await world.send("/v1/sessions", { method: "POST" }), "device_lost");
     await expectProblem(await world.send("/readyz"), "device_lost");
     expect((await world.send("/healthz")).status).toBe(200);
@@ -319,7 +346,9 @@ describe("reset", () => {
     await post({ data }, "");
     await settle();
     expect(await post({ data, reset: true }, "")).toMatchObject({ seq: 4, epoch: 3 });
-    expect((await world.send(`/v1/sessions/${id}/chunks/4`, { method: "DELETE" })).status).toBe(204);
+    expect((await world.send(`/v1/sessions/${id}/chunks/4`, { method: "DELETE" })).status).toBe(
+      204,
+    );
     gate.resolve();
     await settle();
     expect(await (await world.send(`/v1/sessions/${id}`)).json()).toMatchObject({ epoch: 2 });

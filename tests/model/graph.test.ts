@@ -117,12 +117,13 @@ describe("Input and Output", () => {
     expect(wiring(compilePlan(graph))).toEqual(["x()", "n(x)"]);
   });
 
-  test("are added where they are absent", () => {
+  test("are added where they are absent, but not in strict", async () => {
     const graph = { nodes: { fc: linear(3, 2), n: lif(2) }, edges: [["fc", "n"]] };
     const compiled = plan(graph);
     expect(compiled.sampleShape).toEqual([3]);
     expect(compiled.outputShape).toEqual([2]);
     expect(codes(compiled)).toEqual(["added_input", "added_output"]);
+    await fails(() => plan(graph, { strict: true }), "model_invalid", "no Input", '"fc"');
   });
 
   test("a lone node is a model", () => {

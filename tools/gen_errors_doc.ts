@@ -1,0 +1,42 @@
+/**
+ * Writes docs/errors.md from the list of errors. With `--check` it writes nothing and exits with 1
+ * when the page is stale.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import process from "node:process";
+import { ERRORS } from "../src/base/errors.ts";
+
+const PAGE = new URL("../docs/errors.md", import.meta.url);
+
+export function errorsPage(): string {
+  const rows = Object.entries(ERRORS).map(([code, { status, title, action }]) => ({
+    code,
+    status,
+    row: `| \`${code}\` | ${status} | ${title} | ${action.replaceAll("|", "\\|")} |`,
+  }));
+  rows.sort((a, b) => a.status - b.status || (a.code < b.code ? -1 : 1));
+  return `# Errors
+
+Every error has a stable \`code\` of this list. Over HTTP it is an RFC 9457 problem document
+(\`application/problem+json\`) with \`type\`, \`title\`, \`status\`, \`detail\`, \`code\`, \`action\`,
+\`request_id\`, and facts that depend on the code: the numbers that the sentence in \`detail\` names.
+On the command line it is one sentence on standard error. Answers that are worth repeating carry
+\`Retry-After\`.
+
+This page is made from \`src/base/errors.ts\` by \`tools/gen_errors_doc.ts\`; do not edit it.
+
+| code | status | what it means | what to do |
+| --- | --- | --- | --- |
+${rows.map(({ row }) => row).join("\n")}
+`;
+}
+
+function main(): void {
+  const wanted = errorsPage();
+  if (!process.argv.includes("--check")) return writeFileSync(PAGE, wanted);
+  if (readFileSync(PAGE, "utf8") === wanted) return;
+  console.error("docs/errors.md is stale: run tools/gen_errors_doc.ts");
+  process.exitCode = 1;
+}
+
+if (import.meta.main) main();
