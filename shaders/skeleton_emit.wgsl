@@ -1,5 +1,6 @@
-// Skeleton that copies a node's values into the output buffer, by batch position, as f32, and stamps
-// the row with its last step: generation, steps, slot. Grid: elements, steps, rows. Constants: OUTPUT, SIZE, STAMPS.
+// Skeleton that copies a node's values into the output buffer, by batch position, as f32. With the last
+// step of a row it stamps the row: generation, steps, slot. Grid: elements, steps, rows.
+// Constants: OUTPUT, SIZE, STAMPS.
 @compute @workgroup_size(WORKGROUP, 1, 1)
 fn main(@builtin(global_invocation_id) id: vec3u) {
   let i = id.x;

@@ -8,26 +8,33 @@ import { ERRORS } from "../src/base/errors.ts";
 
 const PAGE = new URL("../docs/errors.md", import.meta.url);
 
+const HEAD = ["code", "status", "what it means", "what to do"];
+
 export function errorsPage(): string {
-  const rows = Object.entries(ERRORS).map(([code, { status, title, action }]) => ({
-    code,
-    status,
-    row: `| \`${code}\` | ${status} | ${title} | ${action.replaceAll("|", "\\|")} |`,
-  }));
-  rows.sort((a, b) => a.status - b.status || (a.code < b.code ? -1 : 1));
+  const kinds = Object.entries(ERRORS).sort(([codeA, a], [codeB, b]) =>
+    a.status - b.status || (codeA < codeB ? -1 : 1)
+  );
+  const rows = kinds.map(([code, { status, title, action }]) => [
+    `\`${code}\``,
+    String(status),
+    title,
+    action.replaceAll("|", "\\|"),
+  ]);
+  const widths = HEAD.map((head, i) => Math.max(head.length, ...rows.map((row) => row[i]!.length)));
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell, i) => cell.padEnd(widths[i]!)).join(" | ")} |`;
+  const table = [HEAD, widths.map((width) => "-".repeat(width)), ...rows].map(line);
   return `# Errors
 
 Every error has a stable \`code\` of this list. Over HTTP it is an RFC 9457 problem document
 (\`application/problem+json\`) with \`type\`, \`title\`, \`status\`, \`detail\`, \`code\`, \`action\`,
-\`request_id\`, and facts that depend on the code: the numbers that the sentence in \`detail\` names.
-On the command line it is one sentence on standard error. Answers that are worth repeating carry
+\`request_id\`, and facts that depend on the code: the numbers that the sentence in \`detail\` names. On
+the command line it is one sentence on standard error. Answers that are worth repeating carry
 \`Retry-After\`.
 
 This page is made from \`src/base/errors.ts\` by \`tools/gen_errors_doc.ts\`; do not edit it.
 
-| code | status | what it means | what to do |
-| --- | --- | --- | --- |
-${rows.map(({ row }) => row).join("\n")}
+${table.join("\n")}
 `;
 }
 

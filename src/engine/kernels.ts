@@ -10,13 +10,14 @@ import denseText from "../../shaders/dense.wgsl" with { type: "text" };
 import fireText from "../../shaders/fire.wgsl" with { type: "text" };
 import numericText from "../../shaders/numeric.wgsl" with { type: "text" };
 import poolText from "../../shaders/pool.wgsl" with { type: "text" };
+import commitSkeleton from "../../shaders/skeleton_commit.wgsl" with { type: "text" };
 import emitSkeleton from "../../shaders/skeleton_emit.wgsl" with { type: "text" };
 import linearSkeleton from "../../shaders/skeleton_linear.wgsl" with { type: "text" };
 import pointwiseSkeleton from "../../shaders/skeleton_pointwise.wgsl" with { type: "text" };
 import { GanglionError } from "../base/errors.ts";
 import { wordsOf } from "../base/numeric.ts";
 import { LAYERS } from "../layers/mod.ts";
-import type { ConvOp, DenseOp, PlanEdge, PlanNode, PoolOp } from "../model/plan.ts";
+import type { ConvOp, DenseOp, PlanEdge, PlanNode, PoolOp, StateField } from "../model/plan.ts";
 import {
   type Layout,
   OUTPUT_HEADER_WORDS,
@@ -74,6 +75,41 @@ export class KernelWriter {
     }
   }
 
+  /**
+   * Keeps a node's output for the next step, after every node of its cycle has run; null where `write`
+   * may do it at once because no reader stands behind the node.
+   */
+  commit(node: PlanNode): Kernel | null {
+    const last = lastOf(node);
+    if (last === undefined || !this.#isReadBehind(node)) return null;
+    const words = this.#layout.widths[node.index]!;
+    const workgroup = workgroupOf(words);
+    const constants: Constants = {
+      WORKGROUP: workgroup,
+      WORDS: words,
+      TARGET: this.#layout.targets[node.index]!,
+      LAST: last.offset,
+    };
+    return {
+      label: `commit ${node.name}`,
+      code: this.#join(constants, [commitSkeleton]),
+      groups: Math.ceil(words / workgroup),
+      perStep: false,
+    };
+  }
+
+  #isReadBehind(node: PlanNode): boolean {
+    return this.#layout.plan.nodes.some(({ index, inputs }) =>
+      index > node.index && inputs.some(({ from, previous }) => previous && from === node.index)
+    );
+  }
+
+  /** Where `write` keeps the output for the next step itself. */
+  #lastConstants(node: PlanNode): Constants {
+    const last = this.#isReadBehind(node) ? undefined : lastOf(node);
+    return { HAS_LAST: last !== undefined, LAST: last?.offset ?? 0 };
+  }
+
   /** Copies a node's values to `offset` of each row's output. */
   emit(node: PlanNode, offset: number, stamps: boolean): Kernel {
     const workgroup = workgroupOf(node.size);
@@ -102,7 +138,6 @@ export class KernelWriter {
         { node: node.name },
       );
     }
-    const last = node.state.find((field) => field.name === "last");
     const workgroup = workgroupOf(quads);
     const perSegment = Math.max(1, Math.floor(TURNS_MAX / unitTurns));
     const kernels: Kernel[] = [];
@@ -119,8 +154,7 @@ export class KernelWriter {
         SEGMENT_BEGIN: begin,
         SEGMENT_END: end,
         SEGMENT_LAST: end === units,
-        HAS_LAST: last !== undefined,
-        LAST: last?.offset ?? 0,
+        ...this.#lastConstants(node),
       };
       if (op.op !== "pool") {
         all["HAS_BIAS"] = op.bias !== null;
@@ -144,7 +178,6 @@ export class KernelWriter {
     const elements = bits ? 32 : 4;
     const groups = Math.ceil(node.size / elements);
     const workgroup = workgroupOf(groups);
-    const last = node.state.find((field) => field.name === "last");
     const constants: Constants = {
       WORKGROUP: workgroup,
       GROUPS: groups,
@@ -154,8 +187,7 @@ export class KernelWriter {
       TILE_STEPS: this.#layout.tile,
       TARGET: this.#layout.targets[node.index]!,
       EMITS_BITS: bits,
-      HAS_LAST: last !== undefined,
-      LAST: last?.offset ?? 0,
+      ...this.#lastConstants(node),
     };
     const body = node.op.op === "delay"
       ? this.#delayBody(node, constants)
@@ -239,7 +271,7 @@ ${store.join("\n")}
     const source = this.#layout.plan.nodes[from]!;
     const bit = "f32((word >> (i & 31u)) & 1u)";
     if (previous) {
-      const { offset } = source.state.find((field) => field.name === "last")!;
+      const { offset } = lastOf(source)!;
       return source.kind === "spike"
         ? `  let word = select(state[row.read + ${offset}u + (i >> 5u)], 0u, row.rest);\n  return ${bit};`
         : `  return select(bitcast<f32>(state[row.read + ${offset}u + i]), 0.0, row.rest);`;
@@ -269,7 +301,7 @@ ${store.join("\n")}
     let silent = "false";
     if (previous) {
       array = "state";
-      base = `row.read + ${source.state.find((field) => field.name === "last")!.offset}u`;
+      base = `row.read + ${lastOf(source)!.offset}u`;
       silent = "row.rest";
     } else if (source.kind === "input") {
       const { inputWords, inputBitWords } = this.#layout;
@@ -319,6 +351,10 @@ fn source_value(j: u32) -> f32 {
     );
     return [lines.join("\n"), bindings, numericText, ...parts].join("\n");
   }
+}
+
+function lastOf(node: PlanNode): StateField | undefined {
+  return node.state.find((field) => field.name === "last");
 }
 
 /** First word behind a row's header in the output buffer, where the model's outputs begin. */

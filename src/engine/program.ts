@@ -140,12 +140,15 @@ export async function buildProgram(
     Promise.all(kernels.map(async (kernel) => ({ kernel, pipeline: await cache.get(kernel) })));
   const blocks = await Promise.all(plan.blocks.map(async (block) => ({
     block,
-    dispatches: await compile(block.nodes.flatMap((index) => {
-      const fields: FieldProbe[] = probes.flatMap(({ node, field, offset }) =>
-        node === index && field !== null ? [{ field, offset }] : []
-      );
-      return writer.write(plan.nodes[index]!, fields);
-    })),
+    dispatches: await compile([
+      ...block.nodes.flatMap((index) => {
+        const fields: FieldProbe[] = probes.flatMap(({ node, field, offset }) =>
+          node === index && field !== null ? [{ field, offset }] : []
+        );
+        return writer.write(plan.nodes[index]!, fields);
+      }),
+      ...block.nodes.flatMap((index) => writer.commit(plan.nodes[index]!) ?? []),
+    ]),
   })));
   const values = probes.filter(({ field }) => field === null);
   const emits = await compile([

@@ -3,7 +3,7 @@
  * runtimes give these through Node's modules.
  */
 import { Buffer } from "node:buffer";
-import { open, stat, writeFile } from "node:fs/promises";
+import { open, writeFile } from "node:fs/promises";
 import process from "node:process";
 import { GanglionError } from "../base/errors.ts";
 
@@ -51,7 +51,11 @@ export async function readFileLimited(
     throw new GanglionError("input_unreadable", fileProblem(path, error), { path });
   });
   try {
-    const { size } = await file.stat();
+    const status = await file.stat();
+    if (status.isDirectory()) {
+      throw new GanglionError("input_unreadable", `${path} is a folder`, { path });
+    }
+    const { size } = status;
     if (size > bytesMax) {
       throw new GanglionError(
         "input_unreadable",
@@ -75,10 +79,6 @@ export async function writeFileWhole(path: string, bytes: Uint8Array): Promise<v
   } catch (error) {
     throw new GanglionError("usage", fileProblem(path, error), { path });
   }
-}
-
-export async function fileExists(path: string): Promise<boolean> {
-  return await stat(path).then(() => true, () => false);
 }
 
 const PROBLEMS: Readonly<Record<string, string>> = {

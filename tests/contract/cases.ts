@@ -12,6 +12,7 @@ import {
   convPlan,
   dense,
   input,
+  lateReaderPlan,
   makePlan,
   mlpPlan,
   Random,
@@ -48,6 +49,7 @@ export const PLANS: readonly Plan[] = [
   convPlan(7),
   recurrentPlan(8),
   wirePlan(9),
+  lateReaderPlan(10),
 ];
 
 export function bits(values: Float32Array): Uint32Array {

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { writeNpy } from "../../src/base/npy.ts";
 import { sizeOf, wordsOf } from "../../src/base/numeric.ts";
 import { bestType } from "../../src/http/accept.ts";
-import { type ChunkType, CHUNK_TYPES, decodeChunk } from "../../src/http/chunk_codec.ts";
+import { CHUNK_TYPES, type ChunkType, decodeChunk } from "../../src/http/chunk_codec.ts";
 import { encodeValues, packBits } from "../../src/http/encode_outputs.ts";
 import { f32Text, nestedText } from "../../src/http/f32_text.ts";
 import { idOf, parseId } from "../../src/http/output_events.ts";
@@ -28,13 +28,15 @@ const streams = (value: fc.Arbitrary<number>) =>
     });
   });
 const finite = fc.float({ noNaN: true, noDefaultInfinity: true });
-const bits = (values: Float32Array) => new Uint32Array(values.buffer, values.byteOffset, values.length);
+const bits = (values: Float32Array) =>
+  new Uint32Array(values.buffer, values.byteOffset, values.length);
 
 function nest(values: readonly number[], shape: readonly number[]): unknown {
   if (shape.length === 0) return values[0];
   const size = values.length / shape[0]!;
-  return Array.from({ length: shape[0]! }, (_, i) =>
-    nest(values.slice(i * size, (i + 1) * size), shape.slice(1))
+  return Array.from(
+    { length: shape[0]! },
+    (_, i) => nest(values.slice(i * size, (i + 1) * size), shape.slice(1)),
   );
 }
 
@@ -61,30 +63,39 @@ describe("chunks in", () => {
 
   test("spikes as bits and as events, in any order, are the same spikes", () => {
     const spikes = streams(fc.constantFrom(0, 0, 1));
-    fc.assert(fc.property(spikes, fc.infiniteStream(fc.nat()), ({ sampleShape, steps, values }, order) => {
-      const size = sizeOf(sampleShape);
-      const shape = { sampleShape, assertSteps: any };
-      const packed = new Uint8Array(packBits(values, steps).buffer as ArrayBuffer);
-      expect(packed.length).toBe(steps * wordsOf(size) * 4);
-      const events = [...values].flatMap((value, at) =>
-        value === 0 ? [] : [{ key: order.next().value, event: [Math.floor(at / size), at % size] }]
-      ).sort((a, b) => a.key - b.key).map(({ event }) => event);
-      const unpacked = decodeChunk("application/vnd.ganglion.bits", packed, shape).values;
-      const sparse = decodeChunk("application/json", jsonBytes({ steps, events }), shape).values;
-      expect(unpacked).toEqual(values);
-      expect(sparse).toEqual(values);
-    }));
+    fc.assert(
+      fc.property(spikes, fc.infiniteStream(fc.nat()), ({ sampleShape, steps, values }, order) => {
+        const size = sizeOf(sampleShape);
+        const shape = { sampleShape, assertSteps: any };
+        const packed = new Uint8Array(packBits(values, steps).buffer as ArrayBuffer);
+        expect(packed.length).toBe(steps * wordsOf(size) * 4);
+        const events = [...values].flatMap((value, at) =>
+          value === 0
+            ? []
+            : [{ key: order.next().value, event: [Math.floor(at / size), at % size] }]
+        ).sort((a, b) => a.key - b.key).map(({ event }) => event);
+        const unpacked = decodeChunk("application/vnd.ganglion.bits", packed, shape).values;
+        const sparse = decodeChunk("application/json", jsonBytes({ steps, events }), shape).values;
+        expect(unpacked).toEqual(values);
+        expect(sparse).toEqual(values);
+      }),
+    );
   });
 
   test("junk of any type is a named 4xx, never anything else", () => {
-    const shape = { sampleShape: [2, 3], assertSteps: any };
+    const assertSteps = (steps: number) => {
+      if (steps > 100) throw new GanglionError("chunk_too_long", "too long");
+    };
+    const shape = { sampleShape: [2, 3], assertSteps };
     const junk = fc.oneof(
       fc.uint8Array({ maxLength: 200 }),
       fc.json().map((each) => text.encode(each)),
       fc.record({ data: fc.anything() }).map((each) => text.encode(JSON.stringify(each) ?? "")),
       fc.record({ steps: fc.anything(), events: fc.anything() }, { requiredKeys: [] })
         .map((each) => text.encode(JSON.stringify(each) ?? "")),
-      fc.array(fc.array(fc.double(), { maxLength: 4 })).map((events) => text.encode(JSON.stringify({ steps: 3, events }))),
+      fc.array(fc.array(fc.double(), { maxLength: 4 })).map((events) =>
+        text.encode(JSON.stringify({ steps: 3, events }))
+      ),
     ).map((bytes) => new Uint8Array(bytes) as Uint8Array<ArrayBuffer>);
     fc.assert(
       fc.property(fc.constantFrom(...CHUNK_TYPES), junk, (type, body) => {
@@ -128,22 +139,37 @@ describe("outputs out", () => {
   });
 
   test("base64 and events carry every value", () => {
-    fc.assert(fc.property(streams(fc.oneof(finite, fc.constantFrom(0, 1))), ({ sampleShape, steps, values }) => {
-      const shape = [steps, ...sampleShape];
-      const bytes = Buffer.from(JSON.parse(encodeValues("base64", values, shape)) as string, "base64");
-      expect(new Float32Array(new Uint8Array(bytes).buffer)).toEqual(values);
-      const size = values.length / steps;
-      const filled = new Float32Array(values.length);
-      for (const [t, i, value = 1] of JSON.parse(encodeValues("events", values, shape)) as number[][]) {
-        filled[t! * size + i!] = value;
-      }
-      expect(Array.from(filled)).toEqual(Array.from(values, (value) => value + 0));
-    }));
+    fc.assert(
+      fc.property(
+        streams(fc.oneof(finite, fc.constantFrom(0, 1))),
+        ({ sampleShape, steps, values }) => {
+          const shape = [steps, ...sampleShape];
+          const bytes = Buffer.from(
+            JSON.parse(encodeValues("base64", values, shape)) as string,
+            "base64",
+          );
+          expect(new Float32Array(new Uint8Array(bytes).buffer)).toEqual(values);
+          const size = values.length / steps;
+          const filled = new Float32Array(values.length);
+          for (
+            const [t, i, value = 1] of JSON.parse(
+              encodeValues("events", values, shape),
+            ) as number[][]
+          ) {
+            filled[t! * size + i!] = value;
+          }
+          expect(Array.from(filled)).toEqual(Array.from(values, (value) => value + 0));
+        },
+      ),
+    );
   });
 
   test("base64 of much", () => {
     const values = Float32Array.from({ length: 70_000 }, (_, i) => i / 7);
-    const decoded = Buffer.from(JSON.parse(encodeValues("base64", values, [70_000])) as string, "base64");
+    const decoded = Buffer.from(
+      JSON.parse(encodeValues("base64", values, [70_000])) as string,
+      "base64",
+    );
     expect(new Float32Array(new Uint8Array(decoded).buffer)).toEqual(values);
   });
 });
@@ -154,20 +180,22 @@ test("event ids parse back", () => {
   }));
 });
 
-test.each([
-  [undefined, "a/x"],
-  ["", "a/x"],
-  ["*/*", "a/x"],
-  ["b/y", "b/y"],
-  ["b/*", "b/y"],
-  ["a/x;q=0.1, b/y;q=0.2", "b/y"],
-  ["a/x;q=0, */*", "b/y"],
-  ["*/*;q=0.1, b/y", "b/y"],
-  ["A/X; Q=1", "a/x"],
-  ["c/z", null],
-  ["a/x;q=0", null],
-  ["a/x;q=junk", null],
-  [",,;", null],
-] as const)("Accept %p gives %p", (header, type) => {
+test.each(
+  [
+    [undefined, "a/x"],
+    ["", "a/x"],
+    ["*/*", "a/x"],
+    ["b/y", "b/y"],
+    ["b/*", "b/y"],
+    ["a/x;q=0.1, b/y;q=0.2", "b/y"],
+    ["a/x;q=0, */*", "b/y"],
+    ["*/*;q=0.1, b/y", "b/y"],
+    ["A/X; Q=1", "a/x"],
+    ["c/z", null],
+    ["a/x;q=0", null],
+    ["a/x;q=junk", null],
+    [",,;", null],
+  ] as const,
+)("Accept %p gives %p", (header, type) => {
   expect(bestType(header, ["a/x", "b/y"])).toBe(type);
 });

@@ -14,6 +14,8 @@ import type {
   StateField,
 } from "../../src/model/plan.ts";
 
+export type { LayerName } from "../../src/layers/mod.ts";
+
 export class Random {
   #state: number;
   constructor(seed: number) {
@@ -312,6 +314,35 @@ export function recurrentPlan(seed: number): Plan {
     },
     { name: "out", inputs: ["late", "b", "spiked"], shape: [12], ...identityOf("real") },
   ], [["back", "w_rec", "w_back", "a", "down", "b"]]);
+}
+
+/** A cycle with two late edges, so that one reader stands behind its source in the step. */
+export function lateReaderPlan(seed: number): Plan {
+  const random = new Random(seed);
+  return makePlan("late-reader", [
+    input([9]),
+    { name: "fc", inputs: ["input"], shape: [40], ...dense(random, 9, 40) },
+    {
+      name: "w_back",
+      inputs: [{ from: "b", previous: true }],
+      shape: [40],
+      ...dense(random, 11, 40),
+    },
+    { name: "a", inputs: ["fc", "w_back"], shape: [40], ...pointwise(random, "lif", 40) },
+    {
+      name: "w_late",
+      inputs: [{ from: "a", previous: true }],
+      shape: [11],
+      ...dense(random, 40, 11),
+    },
+    { name: "b", inputs: ["w_late"], shape: [11], ...pointwise(random, "li", 11) },
+    {
+      name: "both",
+      inputs: [{ from: "b", previous: true }, "b"],
+      shape: [11],
+      ...identityOf("real"),
+    },
+  ], [["w_back", "a", "w_late", "b", "both"]]);
 }
 
 function identityOf(kind: EdgeKind): { op: PlanOp; kind: EdgeKind } {
