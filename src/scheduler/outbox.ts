@@ -110,11 +110,7 @@ export class Outbox {
     const bytes = eventBytes(event);
     this.#held.push({ event, bytes, bytesBefore: this.#bytesEver, received: false });
     this.#bytesEver += bytes;
-    // The newest event always stays, however large: live readers have yet to see it.
-    while (this.bytes > this.#bytesMax && this.end - this.#first > 1) {
-      if (this.#hold && this.#first >= this.#receivedTo) break;
-      this.#dropOldest();
-    }
+    this.#trim();
   }
 
   /** Somebody got the event: it may be dropped from a ring that holds. */
@@ -123,6 +119,7 @@ export class Outbox {
     if (held === undefined || held.received) return;
     held.received = true;
     while (this.#at(this.#receivedTo)?.received) this.#receivedTo++;
+    this.#trim();
   }
 
   /** Index of the first held event after a position; the end when there is none. */
@@ -148,6 +145,14 @@ export class Outbox {
 
   #bytesBefore(index: number): number {
     return this.#at(index)?.bytesBefore ?? this.#bytesEver;
+  }
+
+  #trim(): void {
+    // The newest event always stays, however large: live readers have yet to see it.
+    while (this.bytes > this.#bytesMax && this.end - this.#first > 1) {
+      if (this.#hold && this.#first >= this.#receivedTo) break;
+      this.#dropOldest();
+    }
   }
 
   #dropOldest(): void {

@@ -217,10 +217,13 @@ export function bytesOf(values: Float32Array): Uint8Array<ArrayBuffer> {
 }
 
 /** The outputs of one call over a whole stream: what every cut must give. */
-export async function onePass(plan: Plan, stream: Float32Array): Promise<Float32Array> {
+export async function onePass(
+  plan: Plan,
+  stream: Float32Array,
+): Promise<Float32Array<ArrayBuffer>> {
   const steps = stream.length / plan.sampleSize;
   if (steps === 0) return new Float32Array(0);
   const executor = new ReferenceExecutor(plan, { slots: 1, frame: steps });
   const [row] = await executor.step([{ slot: 0, steps, fresh: true, input: stream }]);
-  return row!.output;
+  return row!.output.slice();
 }

@@ -1,0 +1,121 @@
+/** The ring of outputs against a plain list that keeps everything. */
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { Chunk } from "../../src/scheduler/chunk.ts";
+import {
+  comparePositions,
+  EVENT_BYTES,
+  Outbox,
+  type OutputEvent,
+} from "../../src/scheduler/outbox.ts";
+
+const chunkOf = (steps: number) =>
+  new Chunk(0, { values: new Float32Array(steps), steps }, { startStep: 0, epoch: 1 });
+
+function output(endStep: number, floats: number, epoch = 1): OutputEvent {
+  return {
+    kind: "output",
+    position: { epoch, step: endStep, part: 0 },
+    chunk: chunkOf(1),
+    startStep: endStep - 1,
+    steps: 1,
+    data: new Float32Array(floats),
+    probes: {},
+  };
+}
+
+const actions = fc.array(
+  fc.oneof(
+    fc.record({ kind: fc.constant("push" as const), floats: fc.integer({ min: 0, max: 100 }) }),
+    fc.record({ kind: fc.constant("receive" as const), at: fc.nat({ max: 200 }) }),
+    fc.record({ kind: fc.constant("clear" as const) }),
+  ),
+  { maxLength: 200, size: "max" },
+);
+
+describe.each([["ring", false], ["hold", true]] as const)("%s", (_, hold) => {
+  test("holds a suffix of all events, within its bytes, and knows what it dropped", () => {
+    fc.assert(fc.property(actions, fc.integer({ min: 1, max: 2000 }), (script, bytesMax) => {
+      const outbox = new Outbox(bytesMax, hold);
+      const all: { event: OutputEvent; bytes: number; received: boolean }[] = [];
+      for (const action of script) {
+        if (action.kind === "push") {
+          const event = output(all.length + 1, action.floats);
+          all.push({ event, bytes: EVENT_BYTES + 4 * action.floats, received: false });
+          outbox.push(event);
+        } else if (action.kind === "receive") {
+          outbox.received(action.at);
+          if (action.at >= outbox.first && action.at < all.length) all[action.at]!.received = true;
+        } else outbox.clear();
+
+        const held = all.slice(outbox.first);
+        const bytes = held.reduce((sum, each) => sum + each.bytes, 0);
+        expect(outbox.end).toBe(all.length);
+        expect(outbox.bytes).toBe(bytes);
+        held.forEach(({ event }, i) => expect(outbox.at(outbox.first + i)).toBe(event));
+        expect(outbox.at(outbox.first - 1)).toBe(undefined);
+        expect(outbox.at(outbox.end)).toBe(undefined);
+        const firstUnread = held.findIndex(({ received }) => !received);
+        const unread = firstUnread < 0 ? [] : held.slice(firstUnread);
+        expect(outbox.bytesUnreceived).toBe(unread.reduce((sum, each) => sum + each.bytes, 0));
+        expect(outbox.lastDropped).toEqual(
+          outbox.first === 0 ? null : all[outbox.first - 1]!.event.position,
+        );
+        // Over its bytes only by the newest event, or by what nobody has received yet.
+        if (bytes > bytesMax) expect(held.length === 1 || (hold && firstUnread === 0)).toBe(true);
+        // Nothing is dropped without need.
+        if (action.kind === "push" && outbox.first > 0 && held.length > 0) {
+          const before = all[outbox.first - 1]!;
+          if (script.every(({ kind }) => kind !== "clear")) {
+            expect(bytes + before.bytes).toBeGreaterThan(Math.min(bytesMax, bytes));
+          }
+        }
+      }
+    }));
+  });
+});
+
+test("find gives the first event after a position", () => {
+  fc.assert(fc.property(
+    fc.array(fc.nat({ max: 3 }), { maxLength: 30 }),
+    fc.nat({ max: 4 }),
+    fc.nat({ max: 40 }),
+    (epochSteps, epoch, step) => {
+      const outbox = new Outbox(1e9, false);
+      let [now, at] = [1, 0];
+      for (const advance of epochSteps) {
+        if (advance === 0) now++;
+        at++;
+        outbox.push(output(at, 1, now));
+      }
+      const position = { epoch, step, part: 0 };
+      const found = outbox.find(position);
+      for (let i = outbox.first; i < outbox.end; i++) {
+        expect(comparePositions(outbox.at(i)!.position, position) > 0).toBe(i >= found);
+      }
+    },
+  ));
+});
+
+test("a chunk's outputs are let go with the ring, unless somebody waits", async () => {
+  const clock = { now: () => 0, wallMs: () => 0, after: () => ({ cancel() {} }) };
+  const outbox = new Outbox(EVENT_BYTES + 4, false);
+  const push = (chunk: Chunk, step: number) => {
+    const event = { ...output(step, 1), chunk };
+    chunk.addOutput(event);
+    outbox.push(event);
+  };
+  const waited = chunkOf(2);
+  const wait = waited.wait(clock, 1000);
+  push(waited, 1);
+  push(waited, 2);
+  expect((await wait)!.data).toHaveLength(2);
+  await expect(waited.wait(clock, 1000)).rejects.toMatchObject({ code: "outputs_gone" });
+
+  const alone = chunkOf(3);
+  push(alone, 3);
+  push(alone, 4);
+  await expect(alone.wait(clock, 1000)).rejects.toMatchObject({ code: "outputs_gone" });
+  push(alone, 5);
+  await expect(alone.wait(clock, 1000)).rejects.toMatchObject({ code: "outputs_gone" });
+});
