@@ -18,6 +18,7 @@ const STATIC_STAGES_AT_ONCE = 2;
 const STATIC_LIMIT_MS = 5 * 60_000;
 const TESTS_LIMIT_MS = 40 * 60_000;
 const TEST_LIMIT_MS = 60_000;
+const LAST_OUTPUT_MS = 2_000;
 const FILES_MIN = 20;
 
 // Software drivers unless the caller says otherwise: the same bits on every machine.
@@ -28,6 +29,8 @@ const callerEnv = {
 };
 const deno = runtimeCommand("deno", callerEnv);
 const bun = runtimeCommand("bun", callerEnv);
+/** oxlint paints its output wherever CI is set, whatever NO_COLOR says. */
+const plainEnv = { ...bun.env, CI: undefined };
 const tool = (name) => join(ROOT, "node_modules", ".bin", name);
 
 /** Runs a command in the repository; its output goes to `log`. True when it exits with 0. */
@@ -49,6 +52,12 @@ function command(log, file, args, { env = bun.env, limitMs = STATIC_LIMIT_MS } =
       done(false);
     });
     child.on("close", (code) => done(code === 0));
+    // What a test left running may hold our pipes open; it must not hold the gate.
+    child.on("exit", () =>
+      setTimeout(() => {
+        child.stdout.destroy();
+        child.stderr.destroy();
+      }, LAST_OUTPUT_MS).unref());
   });
 }
 
@@ -58,7 +67,7 @@ function command(log, file, args, { env = bun.env, limitMs = STATIC_LIMIT_MS } =
  */
 async function oxlint(log) {
   const args = ["--type-aware", "--deny-warnings"];
-  const ok = await command(log, tool("oxlint"), args);
+  const ok = await command(log, tool("oxlint"), args, { env: plainEnv });
   const files = Number(log.join("").match(/ on (\d+) files/)?.[1] ?? 0);
   if (files < FILES_MIN) {
     log.push(`the linter saw ${files} files only\n`);
@@ -79,7 +88,7 @@ async function plantedFaultsAreFound(log, args) {
   for (const [name, text] of Object.entries(faults)) writeFileSync(join(folder, name), text);
   const found = [];
   const files = Object.keys(faults).map((name) => join(folder, name));
-  await command(found, tool("oxlint"), [...args, "--no-ignore", ...files]);
+  await command(found, tool("oxlint"), [...args, "--no-ignore", ...files], { env: plainEnv });
   const missing = ["no-floating-promises", "no-cycle"]
     .filter((rule) => !found.join("").includes(rule));
   if (missing.length === 0) return true;

@@ -88,7 +88,11 @@ export const ERRORS = {
     "Another body was sent under this number before",
     "Repeat a chunk byte for byte, or give it a new number",
   ),
-  non_finite: kind(422, "The chunk holds NaN or infinity", "Replace the value at the position given"),
+  non_finite: kind(
+    422,
+    "The chunk holds NaN or infinity",
+    "Replace the value at the position given",
+  ),
   model_required: kind(422, "Several models are served", "Name one in the field model"),
   queue_full: kind(429, "This session's queue is full", "Read outputs and retry later"),
   outputs_unread: kind(429, "Outputs are held and the ring is full", "Read outputs, then retry"),

@@ -25,7 +25,7 @@ export function describeAdapter(info: GPUAdapterInfo): string {
   return known.length > 0 ? known.join(", ") : "unnamed adapter";
 }
 
-export function isSoftware(name: string): boolean {
+function isSoftware(name: string): boolean {
   return /llvmpipe|lavapipe|swiftshader|softpipe|warp|cpu/i.test(name);
 }
 

@@ -24,7 +24,9 @@ function axisText(
   if (axis === shape.length) return f32Text(values[from]!);
   let text = "[";
   if (axis === shape.length - 1) {
-    for (let i = from; i < to; i++) text += i === from ? f32Text(values[i]!) : `,${f32Text(values[i]!)}`;
+    for (let i = from; i < to; i++) {
+      text += i === from ? f32Text(values[i]!) : `,${f32Text(values[i]!)}`;
+    }
   } else {
     const size = (to - from) / shape[axis]!;
     for (let at = from; at < to; at += size) {

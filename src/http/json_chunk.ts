@@ -74,7 +74,9 @@ function readFlat(step: unknown, size: number, values: Float32Array, at: number)
 
 function decodeEvents(steps: unknown, events: unknown, shape: ChunkShape): DecodedChunk {
   if (!isCount(steps)) refuse("steps must be a whole number", "steps");
-  if (!Array.isArray(events)) refuse("events must be an array of [t, i] or [t, i, count]", "events");
+  if (!Array.isArray(events)) {
+    refuse("events must be an array of [t, i] or [t, i, count]", "events");
+  }
   if (steps === 0) throw new GanglionError("empty_chunk", "steps is 0");
   shape.assertSteps(steps);
   const size = sizeOf(shape.sampleShape);

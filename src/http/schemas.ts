@@ -5,7 +5,9 @@ const count = z.number().int().min(0);
 const shape = z.array(count);
 
 export const CreateSession = z.strictObject({
-  model: z.string().max(200).optional().openapi({ description: "May be left out when one is served" }),
+  model: z.string().max(200).optional().openapi({
+    description: "May be left out when one is served",
+  }),
   ttl_s: count.optional().openapi({ description: "Idle life time in seconds, 0 for never" }),
   wait_s: z.number().min(0).optional().openapi({ description: "How long to wait for a slot" }),
   record: z.array(z.string().max(1000)).max(1000).optional().openapi({

@@ -1,4 +1,5 @@
 /** One served model: a name, what runs it, and its slots. */
+import { GanglionError } from "../base/errors.ts";
 import type { Executor, ExecutorInfo } from "../engine/executor.ts";
 import { type Plan, type Probe, probesOf } from "../model/plan.ts";
 import { SlotScheduler } from "./slot_scheduler.ts";
@@ -29,5 +30,30 @@ export class ModelHost {
 
   get info(): ExecutorInfo {
     return this.executor.info;
+  }
+
+  /** Values a step that recording these names takes. */
+  recordedValues(names: readonly string[]): number {
+    return names.reduce((sum, name) => sum + (this.probes.get(name)?.size ?? 0), 0);
+  }
+
+  /** The names without repeats. Throws when one is unknown or all are too much. */
+  checkRecord(names: readonly string[], valuesMax: number): string[] {
+    const record = [...new Set(names)];
+    const unknown = record.find((name) => !this.probes.has(name));
+    if (unknown !== undefined) {
+      throw new GanglionError("invalid_body", `The model has no value named "${unknown}"`, {
+        field: "record",
+      });
+    }
+    const values = this.recordedValues(record);
+    if (values > valuesMax) {
+      throw new GanglionError(
+        "invalid_body",
+        `${values} values a step would be recorded, the limit is ${valuesMax}`,
+        { field: "record", values, values_max: valuesMax },
+      );
+    }
+    return record;
   }
 }

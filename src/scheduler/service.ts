@@ -3,15 +3,17 @@
  * it knows typed arrays and steps, no JSON, no status, no headers. Time and ids are injected.
  */
 import { assert } from "../base/assert.ts";
-import type { Clock, Timer } from "../base/clock.ts";
+import type { Clock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
 import { type IdSource, randomId } from "../base/ids.ts";
 import type { Limits } from "../base/limits.ts";
 import { Admission } from "./admission.ts";
 import type { Chunk, ChunkInput } from "./chunk.ts";
+import { IdleWatch } from "./idle_watch.ts";
 import type { ModelHost } from "./model_host.ts";
 import { StepLoop } from "./step_loop.ts";
-import { type EndReason, StreamSession } from "./stream_session.ts";
+import type { EndReason } from "./session_types.ts";
+import { StreamSession } from "./stream_session.ts";
 import { Tombstones } from "./tombstones.ts";
 
 /** `starting` and `draining` refuse new sessions and chunks. */
@@ -39,9 +41,6 @@ export interface OpenOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Longer timers fire at once in some runtimes. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
-
 /** What the service keeps for a model beside its host. */
 interface Served {
   readonly host: ModelHost;
@@ -55,9 +54,7 @@ interface Served {
 interface Live {
   readonly session: StreamSession;
   readonly served: Served;
-  timer: Timer | null;
-  activeAtMs: number;
-  activeAtWallMs: number;
+  readonly idle: IdleWatch;
 }
 
 export class Service {
@@ -104,16 +101,16 @@ export class Service {
   }
 
   /** Starts a session at rest; see `OpenOptions`. */
-  // deno-lint-ignore require-await -- so that every refusal is a rejection
   async open(options: OpenOptions = {}): Promise<StreamSession> {
     this.#assertPhase();
     const served = this.#servedModel(options.model);
     const { ttlSecondsMax, ttlSeconds, waitSecondsMax } = this.limits;
     checkRange("ttl_s", options.ttlSeconds ?? 0, ttlSecondsMax);
     checkRange("wait_s", options.waitSeconds ?? 0, waitSecondsMax);
-    const record = this.#checkRecord(served.host, options.record ?? []);
+    const record = served.host.checkRecord(options.record ?? [], this.limits.recordValuesMax);
     const waitMs = (options.waitSeconds ?? 0) * 1000;
-    return served.admission.enter(
+    // Awaited here: who opens may be sent away before anybody else listens.
+    return await served.admission.enter(
       () => {
         if (served.isLost) throw lostError();
         return this.#start(served, {
@@ -151,7 +148,7 @@ export class Service {
 
   /** Wall clock of the last chunk posted or finished, or other change. */
   lastActivityMs(session: StreamSession): number {
-    return this.#live.get(session.id)?.activeAtWallMs ?? session.options.createdAtMs;
+    return this.#live.get(session.id)?.idle.activeAtWallMs ?? session.options.createdAtMs;
   }
 
   /** Ends a session: drops its waiting frames and frees its slot. */
@@ -159,7 +156,7 @@ export class Service {
     const live = this.#live.get(session.id);
     if (live?.session !== session) return;
     this.#live.delete(session.id);
-    live.timer?.cancel();
+    live.idle.stop();
     session.end(reason);
     live.served.loop.forget(session);
     session.options.slot.close();
@@ -250,35 +247,11 @@ export class Service {
     return served;
   }
 
-  #checkRecord(host: ModelHost, names: readonly string[]): string[] {
-    const record = [...new Set(names)];
-    let values = 0;
-    for (const name of record) {
-      const probe = host.probes.get(name);
-      if (probe === undefined) {
-        throw new GanglionError("invalid_body", `The model has no value named "${name}"`, {
-          field: "record",
-        });
-      }
-      values += probe.size;
-    }
-    const { recordValuesMax } = this.limits;
-    if (values > recordValuesMax) {
-      throw new GanglionError(
-        "invalid_body",
-        `${values} values a step would be recorded, the limit is ${recordValuesMax}`,
-        { field: "record", values, values_max: recordValuesMax },
-      );
-    }
-    return record;
-  }
-
   #start(
     served: Served,
     options: OpenOptions & { ttlSeconds: number; record: readonly string[] },
   ): StreamSession {
     const { host, loop } = served;
-    const recorded = options.record.reduce((sum, name) => sum + host.probes.get(name)!.size, 0);
     const session = new StreamSession({
       id: this.#ids(),
       model: host.id,
@@ -286,7 +259,7 @@ export class Service {
       slot: host.scheduler.open(),
       frame: host.scheduler.frame,
       sampleSize: host.plan.sampleSize,
-      outputStepBytes: 4 * (host.plan.outputSize + recorded),
+      outputStepBytes: 4 * (host.plan.outputSize + host.recordedValues(options.record)),
       ttlSeconds: options.ttlSeconds,
       record: options.record,
       outputs: options.outputs ?? "ring",
@@ -294,37 +267,17 @@ export class Service {
     }, {
       limits: this.limits,
       onFrames: (each) => loop.wake(each),
-      onActivity: (each) => this.#touch(each),
+      onActivity: (each) => this.#live.get(each.id)?.idle.touch(),
       secondsFor: (frames) => Math.min(60, Math.max(1, Math.ceil(frames * loop.roundMs / 1000))),
     });
-    const live: Live = {
-      session,
-      served,
-      timer: null,
-      activeAtMs: this.clock.now(),
-      activeAtWallMs: this.clock.wallMs(),
-    };
-    this.#live.set(session.id, live);
-    this.#armIdle(live);
+    const idle = new IdleWatch({
+      clock: this.clock,
+      ttlMs: options.ttlSeconds * 1000,
+      isQuiet: () => session.isQuiet,
+      onIdle: () => this.end(session, "idle"),
+    });
+    this.#live.set(session.id, { session, served, idle });
     return session;
-  }
-
-  #touch(session: StreamSession): void {
-    const live = this.#live.get(session.id);
-    if (live === undefined) return;
-    live.activeAtMs = this.clock.now();
-    live.activeAtWallMs = this.clock.wallMs();
-  }
-
-  /** One timer a session, set again when it fires: activity costs no timer. */
-  #armIdle(live: Live): void {
-    const { session } = live;
-    const { ttlSeconds } = session.options;
-    if (ttlSeconds === 0) return;
-    const idleMs = this.clock.now() - live.activeAtMs;
-    const leftMs = session.isQuiet ? ttlSeconds * 1000 - idleMs : ttlSeconds * 1000;
-    if (leftMs <= 0) return this.end(session, "idle");
-    live.timer = this.clock.after(Math.min(leftMs, TIMER_MS_MAX), () => this.#armIdle(live));
   }
 }
 

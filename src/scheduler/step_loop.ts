@@ -3,7 +3,7 @@
  * session that has one, and lets everything else have its turn in between. A failed round gives its
  * frames back; a frame on its last try runs alone, so that a bad one takes no neighbour along.
  */
-import { nextTurn, type Clock } from "../base/clock.ts";
+import { type Clock, nextTurn } from "../base/clock.ts";
 import type { Outputs, SlotScheduler } from "./slot_scheduler.ts";
 import type { StreamSession } from "./stream_session.ts";
 

@@ -5,68 +5,19 @@
  */
 import { assert } from "../base/assert.ts";
 import { GanglionError } from "../base/errors.ts";
-import type { Limits } from "../base/limits.ts";
-import { Chunk, type ChunkInput } from "./chunk.ts";
-import { EVENT_BYTES, Outbox, type OutputEvent, type Position } from "./outbox.ts";
+import type { Chunk, ChunkInput } from "./chunk.ts";
+import { EVENT_BYTES, Outbox, type OutputEvent } from "./outbox.ts";
 import { OutputReader, type ReadFrom } from "./reader.ts";
 import { SessionQueue } from "./session_queue.ts";
-import type { Outputs, Session } from "./slot_scheduler.ts";
-
-/** Why a session ended. */
-export type EndReason =
-  | "closed"
-  | "idle"
-  | "lifetime"
-  | "evicted"
-  | "device_lost"
-  | "drained"
-  | "moved";
-
-export interface Epoch {
-  readonly epoch: number;
-  readonly fromStep: number;
-}
-
-/** A frame on its way through a step. */
-export interface TakenFrame {
-  readonly chunk: Chunk;
-  readonly steps: number;
-  readonly input: Float32Array;
-  /** Starts from rest. */
-  readonly reset: boolean;
-}
-
-/** What the session needs from the service around it. */
-export interface SessionSurroundings {
-  readonly limits: Limits;
-  /** The session has a frame that a step could take. */
-  readonly onFrames: (session: StreamSession) => void;
-  /** A chunk was posted or finished, or the session was changed. */
-  readonly onActivity: (session: StreamSession) => void;
-  /** Seconds until `frames` waiting frames of one session may have run. */
-  readonly secondsFor: (frames: number) => number;
-}
-
-export interface SessionOptions {
-  readonly id: string;
-  readonly model: string;
-  /** Whose it is; null when the server has no keys. */
-  readonly owner: string | null;
-  /** Its place in the batch. */
-  readonly slot: Session;
-  readonly frame: number;
-  readonly sampleSize: number;
-  /** Bytes of outputs and recorded values a step. */
-  readonly outputStepBytes: number;
-  /** 0 for never. */
-  readonly ttlSeconds: number;
-  readonly record: readonly string[];
-  readonly outputs: "ring" | "hold";
-  readonly createdAtMs: number;
-}
-
-/** Epochs that a session remembers; ids of older ones are unknown. */
-const EPOCHS_MAX = 1024;
+import type {
+  EndReason,
+  Epoch,
+  SessionOptions,
+  SessionSurroundings,
+  TakenFrame,
+} from "./session_types.ts";
+import type { Outputs } from "./slot_scheduler.ts";
+import { Timeline } from "./timeline.ts";
 
 export class StreamSession {
   readonly options: SessionOptions;
@@ -74,11 +25,9 @@ export class StreamSession {
   readonly queue: SessionQueue;
   readonly #around: SessionSurroundings;
   readonly #readers = new Set<OutputReader>();
-  readonly #epochs: Epoch[] = [{ epoch: 1, fromStep: 0 }];
-  #stepsDone = 0;
+  readonly #timeline = new Timeline();
   #restNext = false; // a reset that no frame has carried out yet
   #taken: TakenFrame | null = null;
-  #part = 0; // events since the last output
   #endReason: EndReason | null = null;
 
   constructor(options: SessionOptions, around: SessionSurroundings) {
@@ -93,15 +42,15 @@ export class StreamSession {
   }
 
   get epoch(): number {
-    return this.#epochs.at(-1)!.epoch;
+    return this.#timeline.epoch;
   }
 
   get epochs(): readonly Epoch[] {
-    return this.#epochs;
+    return this.#timeline.epochs;
   }
 
   get stepsDone(): number {
-    return this.#stepsDone;
+    return this.#timeline.stepsDone;
   }
 
   get endReason(): EndReason | null {
@@ -138,7 +87,7 @@ export class StreamSession {
     this.queue.assertRoom(input.steps, this.#around.secondsFor);
     this.#assertOutputsFit(input.steps);
     const chunk = this.queue.push(input, {
-      startStep: this.#stepsDone + this.queue.stepsWaiting,
+      startStep: this.stepsDone + this.queue.stepsWaiting,
       epoch: this.epoch + this.queue.resetsWaiting + (input.reset ? 1 : 0),
     });
     this.#around.onActivity(this);
@@ -164,7 +113,7 @@ export class StreamSession {
       );
     }
     this.#restNext = true;
-    this.#newEpoch();
+    this.#timeline.newEpoch();
     this.#around.onActivity(this);
   }
 
@@ -179,11 +128,11 @@ export class StreamSession {
       );
     }
     const reader = new OutputReader(this.outbox, {
-      from: typeof from === "string" || this.#knows(from) ? from : "unknown",
+      from: typeof from === "string" || this.#timeline.knows(from) ? from : "unknown",
       bytesMax: readerBytesMax,
       isOver: () => this.#endReason !== null,
       onClose: () => this.#readers.delete(reader),
-      now: { epoch: this.epoch, step: this.#stepsDone },
+      now: { epoch: this.epoch, step: this.stepsDone },
     });
     this.#readers.add(reader);
     return reader;
@@ -196,7 +145,7 @@ export class StreamSession {
     const { steps, input } = chunk.head(this.options.frame);
     const isFirst = chunk.stepsRun === 0;
     chunk.state = "running";
-    if (isFirst) chunk.startStep = this.#stepsDone;
+    if (isFirst) chunk.startStep = this.stepsDone;
     this.#taken = { chunk, steps, input, reset: this.#restNext || (isFirst && chunk.reset) };
     return this.#taken;
   }
@@ -204,15 +153,13 @@ export class StreamSession {
   /** For the loop: the taken frame ran. */
   commit({ data, probes }: Outputs): void {
     const { chunk, steps } = this.#release();
-    const startStep = this.#stepsDone;
+    const startStep = this.stepsDone;
     if (chunk.stepsRun === 0) {
-      if (chunk.reset) this.#newEpoch();
+      if (chunk.reset) this.#timeline.newEpoch();
       chunk.epoch = this.epoch;
     }
     this.#restNext = false;
-    this.#stepsDone += steps;
-    this.#part = 0;
-    const position = this.#position();
+    const position = this.#timeline.advance(steps);
     const event: OutputEvent = { kind: "output", position, chunk, startStep, steps, data, probes };
     chunk.addOutput(event);
     this.queue.ran(chunk, steps);
@@ -226,7 +173,7 @@ export class StreamSession {
     const { chunk } = this.#release();
     chunk.attempts++;
     if (chunk.attempts <= retries) return;
-    const atStep = this.#stepsDone;
+    const atStep = this.stepsDone;
     for (const dropped of this.queue.rollBackTo(chunk.seq)) {
       const code = dropped === chunk ? "step_failed" : "after_failed_chunk";
       const facts = { seq: dropped.seq, at_step: atStep };
@@ -239,8 +186,7 @@ export class StreamSession {
           facts,
         ),
       );
-      this.#part++;
-      this.outbox.push({ kind: "error", position: this.#position(), seq: dropped.seq, code });
+      this.outbox.push({ kind: "error", position: this.#timeline.mark(), seq: dropped.seq, code });
     }
     this.#around.onActivity(this);
     this.#tellReaders();
@@ -266,7 +212,7 @@ export class StreamSession {
   goneError(): GanglionError {
     return new GanglionError("session_gone", `The session has ended (${this.#endReason})`, {
       reason: this.#endReason,
-      steps_done: this.#stepsDone,
+      steps_done: this.stepsDone,
     });
   }
 
@@ -280,24 +226,6 @@ export class StreamSession {
     assert(taken !== null, "a frame was taken");
     this.#taken = null;
     return taken;
-  }
-
-  #position(): Position {
-    return { epoch: this.epoch, step: this.#stepsDone, part: this.#part };
-  }
-
-  #newEpoch(): void {
-    this.#part = 0;
-    this.#epochs.push({ epoch: this.epoch + 1, fromStep: this.#stepsDone });
-    if (this.#epochs.length > EPOCHS_MAX) this.#epochs.shift();
-  }
-
-  /** Whether a position lies on this session's time-line. */
-  #knows({ epoch, step }: Position): boolean {
-    const index = this.#epochs.findIndex((each) => each.epoch === epoch);
-    if (index < 0) return false;
-    const to = this.#epochs[index + 1]?.fromStep ?? this.#stepsDone;
-    return step >= this.#epochs[index]!.fromStep && step <= to;
   }
 
   /** With `hold`, outputs that nobody received must fit in the ring together with those to come. */
@@ -321,7 +249,12 @@ export class StreamSession {
       throw new GanglionError(
         "outputs_unread",
         `${unread} bytes of outputs are unread; with those to come they would overflow the ring`,
-        { unread_bytes: unread, ring_bytes: ringBytesMax, credit: this.queue.credit, retry_after_s: 1 },
+        {
+          unread_bytes: unread,
+          ring_bytes: ringBytesMax,
+          credit: this.queue.credit,
+          retry_after_s: 1,
+        },
       );
     }
   }

@@ -7,15 +7,7 @@ import { type Plan, probesOf } from "../../src/model/plan.ts";
 import { ReferenceExecutor } from "../../src/reference/mod.ts";
 import { findGpu } from "../../src/runtime/gpu.ts";
 import { assertSameBits } from "../contract/cases.ts";
-import {
-  convPlan,
-  dense,
-  input,
-  makePlan,
-  mlpPlan,
-  Random,
-  recurrentPlan,
-} from "../support/plans.ts";
+import { convPlan, mlpPlan, Random, recurrentPlan } from "../support/plans.ts";
 
 const open: GpuExecutor[] = [];
 
