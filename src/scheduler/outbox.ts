@@ -118,7 +118,7 @@ export class Outbox {
     const held = this.#at(index);
     if (held === undefined || held.received) return;
     held.received = true;
-    while (this.#at(this.#receivedTo)?.received) this.#receivedTo++;
+    this.#skipReceived();
     this.#trim();
   }
 
@@ -147,6 +147,10 @@ export class Outbox {
     return this.#at(index)?.bytesBefore ?? this.#bytesEver;
   }
 
+  #skipReceived(): void {
+    while (this.#at(this.#receivedTo)?.received) this.#receivedTo++;
+  }
+
   #trim(): void {
     // The newest event always stays, however large: live readers have yet to see it.
     while (this.bytes > this.#bytesMax && this.end - this.#first > 1) {
@@ -162,6 +166,7 @@ export class Outbox {
     this.#head++;
     this.#first++;
     this.#receivedTo = Math.max(this.#receivedTo, this.#first);
+    this.#skipReceived();
     if (event.kind === "output") event.chunk.outputDropped();
     if (this.#head > 64 && this.#head * 2 > this.#held.length) {
       this.#held = this.#held.slice(this.#head);

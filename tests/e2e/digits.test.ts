@@ -6,15 +6,10 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { accuracy, DIGITS_NIR, onePassOutputs } from "../support/digits.ts";
 import { startServer } from "../support/server_process.ts";
-import { serveDigits } from "./digits_run.ts";
+import { PLACES, serveDigits } from "./digits_run.ts";
 
 const TEST_MS = 120_000;
 const SIZES = [[1, 10], [8, 7], [64, 1]] as const;
-const PLACES = {
-  "deno, webgpu": ["deno", "webgpu"],
-  "bun, webgpu": ["bun", "webgpu"],
-  "deno, cpu": ["deno", "cpu"],
-} as const;
 
 let wanted: Float32Array[] = [];
 

@@ -15,6 +15,13 @@ import { closeSession, openSession, postChunk, readOutputs } from "../support/st
 
 const CLIENTS = 8;
 
+/** Where servers run: runtime and --device. */
+export const PLACES = {
+  "deno, webgpu": ["deno", "webgpu"],
+  "bun, webgpu": ["bun", "webgpu"],
+  "deno, cpu": ["deno", "cpu"],
+} as const;
+
 export interface DigitsResult {
   readonly correct: number;
   readonly samePredictions: number;
