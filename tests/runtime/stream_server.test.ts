@@ -78,7 +78,7 @@ describe("a model in every form", () => {
 describe("parameters from outside", () => {
   const options = { ...size, sampleShape: [2], device };
 
-  test("call sets a field, by one number or by all its values", async () => {
+  test("3.8 call sets a field, by one number or by all its values", async () => {
     for (const value of [1, [1], Float32Array.of(1)]) {
       const call = { "deep.a.b.v_threshold": value };
       await using server = await StreamServer.create(small(), { ...options, call });
@@ -96,7 +96,7 @@ describe("parameters from outside", () => {
     }
   });
 
-  test("a `state` collection in variables is ignored; parameters are used", async () => {
+  test("3.8 a `state` collection in variables is ignored; parameters are used", async () => {
     const variables = { state: { "deep.a.b": [99] }, fc: { weight: [[5, 5]] } };
     await using server = await StreamServer.create(small(), { ...options, variables });
     expect(await outputs(server, ones)).toEqual([1, 1, 1]);
@@ -113,7 +113,7 @@ describe("parameters from outside", () => {
 describe("create fails with the reason", () => {
   const options = { ...size, sampleShape: [2], device };
 
-  test("before any slot is opened", async () => {
+  test("3.1 before any slot is opened", async () => {
     const broken = graphOf({
       nodes: {
         input: { type: "Input", shape: [3] },
