@@ -8,12 +8,12 @@ import type { Limits } from "./base/limits.ts";
 import { chooseExecutor, chooseInThread, type DeviceChoice } from "./choose_executor.ts";
 import type { Executor } from "./engine/mod.ts";
 import { type App, createApp } from "./http/mod.ts";
-import { loadModel, type LoadOptions, modelName } from "./load_model.ts";
+import { type LoadOptions, loadRun, modelName } from "./load_model.ts";
 import type { Plan } from "./model/mod.ts";
 import { ModelHost, Service } from "./scheduler/mod.ts";
 
 export interface ServeOptions {
-  /** Paths of model files. */
+  /** Paths of model files and run folders. */
   readonly models: readonly string[];
   /** Their ids in the API, in order; a file's stem where there is none. */
   readonly names?: readonly string[];
@@ -23,6 +23,8 @@ export interface ServeOptions {
   readonly thread?: boolean;
   /** All limits; `slots` and `frame` among them. */
   readonly limits: Limits;
+  /** Frame of every model, whatever its run folder says. */
+  readonly frame?: number;
   /** None: only this machine may call. */
   readonly apiKeys?: readonly string[];
   readonly corsOrigin?: string | null;
@@ -90,9 +92,11 @@ function modelIds({ models, names = [] }: ServeOptions): Map<string, string> {
 }
 
 async function openModel(id: string, path: string, options: ServeOptions): Promise<Executor> {
-  const { load, device = "auto", thread = true, limits: { slots, frame }, say, onPlan } = options;
-  const plan = await loadModel(path, { ...load, name: id });
+  const { load, device = "auto", thread = true, limits, say, onPlan } = options;
+  const { plan, run } = await loadRun(path, { ...load, name: id });
   onPlan?.(plan);
+  const { slots } = limits;
+  const frame = options.frame ?? run?.frame ?? limits.frame;
   return await (thread ? chooseInThread : chooseExecutor)(plan, {
     slots,
     frame,

@@ -15,12 +15,13 @@ import { loadOptions, sayNotes, takePositionals } from "./reading.ts";
 /** An input file is held whole, as f32. */
 const INPUT_BYTES_MAX = 2 ** 32;
 
-export async function run({ positionals, settings }: Call): Promise<number> {
+export async function run(call: Call): Promise<number> {
+  const { positionals, settings } = call;
   const [modelPath, inputPath] = takePositionals(positionals, ["MODEL", "INPUT.npy"]);
   const { output, record, device } = settings;
   const { frame } = limitsOf(settings);
   checkOutput(output, record.length > 0);
-  const plan = await loadModel(modelPath!, loadOptions(settings));
+  const plan = await loadModel(modelPath!, loadOptions(call));
   sayNotes(plan);
   checkRecord(plan, record);
   const { steps, values } = await readInput(inputPath!, plan);

@@ -3,7 +3,7 @@
  * runtimes give these through Node's modules.
  */
 import { Buffer } from "node:buffer";
-import { open, writeFile } from "node:fs/promises";
+import { open, stat, writeFile } from "node:fs/promises";
 import process from "node:process";
 import { GanglionError } from "../base/errors.ts";
 
@@ -71,6 +71,10 @@ export async function readFileLimited(
   } finally {
     await file.close();
   }
+}
+
+export async function isFolder(path: string): Promise<boolean> {
+  return await stat(path).then((status) => status.isDirectory(), () => false);
 }
 
 export async function writeFileWhole(path: string, bytes: Uint8Array): Promise<void> {
