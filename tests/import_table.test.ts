@@ -23,6 +23,7 @@ const COMPOSING = [
   "executor_thread.ts",
   "load_model.ts",
   "load_run.ts",
+  "membrane.ts",
   "run_recordings.ts",
 ];
 
