@@ -3,8 +3,9 @@
  * it back and compiling it with the same options computes the same bits. What NIR wants and a graph may
  * leave open is filled in: shapes of Inputs, Outputs, convolutions and Flattens; one value for a whole
  * population becomes one an element; numbers of a 2-d window become pairs; a convolution without bias
- * gets zeros.
+ * gets zeros. Edges are written as they were read, mended ones too.
  */
+import { resolveEdges } from "./edges.ts";
 import { flattenGraph } from "./graph.ts";
 import { Notes } from "./flat_graph.ts";
 import { sizeOf } from "../base/numeric.ts";
@@ -47,6 +48,7 @@ export async function writeNirBytes(
 type Shapes = ReadonlyMap<string, NodeShapes>;
 
 function graphTree(graph: NirGraph, prefix: string, shapes: Shapes): WriteTree {
+  const edges = resolveEdges(graph, prefix, false, new Notes());
   const nodes = [...graph.nodes].map(([name, node]): [string, WriteTree] => {
     const full = prefix + name;
     if (name === "" || name === "." || name.includes("/")) {
@@ -58,9 +60,9 @@ function graphTree(graph: NirGraph, prefix: string, shapes: Shapes): WriteTree {
   return {
     type: text("NIRGraph"),
     nodes: Object.fromEntries(nodes),
-    edges: graph.edges.length === 0
+    edges: edges.length === 0
       ? { kind: "floats", shape: [0], data: new Float64Array(0) }
-      : { kind: "texts", shape: [graph.edges.length, 2], data: graph.edges.flat() },
+      : { kind: "texts", shape: [edges.length, 2], data: edges.flat() },
     ...(graph.metadata.size === 0 ? {} : { metadata: metadataTree(graph.metadata) }),
   };
 }
