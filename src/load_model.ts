@@ -85,8 +85,9 @@ export async function loadGraph(
   return { graph, run: record, compile: { ...dt, ...record.options, ...compile } };
 }
 
-function refuseOptions({ variables, call, limits: _, isolated: __, ...compile }: LoadOptions) {
-  const extra = Object.keys({ ...compile, ...(call ?? {}) });
+function refuseOptions({ variables, call, ...rest }: LoadOptions): void {
+  const harmless = ["limits", "isolated"];
+  const extra = Object.keys({ ...rest, ...call }).filter((name) => !harmless.includes(name));
   const params = Object.keys(variables ?? {}).filter((name) => name !== "state");
   if (extra.length + params.length > 0) {
     const what = [...extra, ...params].join(", ");

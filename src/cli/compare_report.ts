@@ -87,7 +87,8 @@ function hintOf({ shift, membrane, difference }: Found, { step }: Place): string
   if (membrane?.distance === 0) {
     return "The membrane meets the threshold exactly: try the other --compare.";
   }
-  if (membrane?.ulps != null && Math.abs(membrane.ulps) <= ROUNDING_ULPS) {
+  const ulps = membrane?.ulps ?? Infinity;
+  if (Math.abs(ulps) <= ROUNDING_ULPS) {
     return "The membrane is that near to the threshold: another order of rounding may decide.";
   }
   const spikes = membrane !== null && membrane.threshold !== null;
