@@ -1,11 +1,12 @@
 /** Run folders on disk: what they set, what beats them, and what is said of a wrong one. */
 import { describe, expect, test } from "bun:test";
-import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../../bin/launch.mjs";
 import { writeSafetensors } from "../../src/base/safetensors.ts";
 import { loadModel, loadRun, modelName } from "../../src/load_model.ts";
 import { makeLimits } from "../../src/mod.ts";
+import { READOUTS } from "../../src/run/mod.ts";
 import { createServer } from "../../src/serve.ts";
 import { DIGITS, scratchFolder } from "../cli/command_line.ts";
 
@@ -69,6 +70,50 @@ test("a server takes the folder's frame, unless it is told another", async () =>
     expect(server.models.map(({ id, executor }) => [id, executor.frame]))
       .toEqual([["net", wanted]]);
     await server.close(0);
+  }
+});
+
+test("a served run says what it sees", async () => {
+  const options = { models: [EXAMPLE], device: "cpu", limits: makeLimits(), version: "0" } as const;
+  const server = await createServer(options);
+  const post = (path: string, type: string, body: BodyInit) =>
+    server.fetch(
+      new Request(`http://localhost/v1/sessions${path}`, {
+        method: "POST",
+        headers: { "content-type": type },
+        body,
+      }),
+    );
+  const opened = await post("", "application/json", '{"readout":true}');
+  const { id } = await opened.json() as { id: string };
+  const seven = readFileSync(join(EXAMPLE, "recordings/7.npy"));
+  const answer = await post(`/${id}/chunks?wait=true`, "application/x-npy", seven);
+  const { prediction } = await answer.json() as { prediction: unknown };
+  expect(prediction).toEqual({ class: 7, label: "7", score: 11 });
+  await server.close(0);
+});
+
+test("the program of docs/runs.md runs", async () => {
+  const page = readFileSync(join(ROOT, "docs/runs.md"), "utf8");
+  const program = page.match(/```ts\n([^]*?)```/)![1]!.replace("../src/", "./src/");
+  const file = join(ROOT, ".runs_example.ts");
+  writeFileSync(file, program);
+  try {
+    const child = Bun.spawn([process.execPath, file], { cwd: ROOT, stdout: "pipe" });
+    const text = await new Response(child.stdout).text();
+    expect([await child.exited, text.trim().split("\n").map((line) => line.split(" ")[0])])
+      .toEqual([0, ["5", "10", "15", "20", "25"]]);
+  } finally {
+    rmSync(file);
+  }
+});
+
+test("docs/runs.md names every field, encoder and readout", () => {
+  const page = readFileSync(join(ROOT, "docs/runs.md"), "utf8");
+  const names = ["version", "model", "variables", "encoder", "readout", "labels", "dt", "frame"];
+  const kinds = ["events", "delta", "direct", "latency", "rate"];
+  for (const name of [...names, "call", "options", ...kinds, ...READOUTS]) {
+    expect(page).toContain(`| \`${name}\` `);
   }
 });
 
