@@ -45,8 +45,8 @@ A run folder's run.json says how its model is read and its frame; a flag that is
     usage: "MODEL INPUT.npy [-o OUT.npy] [flags]",
     about:
       `Runs one recording, or each of N, from rest to its end through the engine that serves, as many
-at once as there are --slots. INPUT.npy has shape [T, ...sample_shape] or flat [T, values], with
-one more axis in front for N of them; OUT.npy gets <f4 [T, ...output_shape] or [N, T, ...].
+at once as there are --slots (64 where not given). INPUT.npy has shape [T, ...sample_shape] or flat
+[T, values], with one more axis in front for N of them; OUT.npy gets <f4 [T, ...output_shape] or [N, T, ...].
 Without -o the .npy goes to stdout. The result does not depend on --frame or --slots.
 
 MODEL is a NIR file or a run folder. A run folder's encoder is applied first: with direct, latency
@@ -78,7 +78,7 @@ With --record or a readout the result may be an .npz archive: "output", every re
 computed from the same input, in the same shape. Shows the first step and neuron that differ, both
 values, the neuron's membrane before its reset and its distance to the threshold.
 
-Exit code 0: equal within --tolerance. 1: different.`,
+Exit code 0: equal within --tolerance. 1: different (or at fault: then stdout is empty).`,
     examples: [
       "ganglion compare model.nir input.npy snntorch_spikes.npy",
       "ganglion compare model.nir input.npy norse_membranes.npy --tolerance 1e-5 --json",
