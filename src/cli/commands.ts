@@ -46,8 +46,8 @@ A run folder's run.json says how its model is read and its frame; a flag that is
     about:
       `Runs one recording, or each of N, from rest to its end through the engine that serves, as many
 at once as there are --slots (64 where not given). INPUT.npy has shape [T, ...sample_shape] or flat
-[T, values], with one more axis in front for N of them; OUT.npy gets <f4 [T, ...output_shape] or [N, T, ...].
-Without -o the .npy goes to stdout. The result does not depend on --frame or --slots.
+[T, values], with one more axis in front for N of them; OUT.npy gets <f4 [T, ...output_shape] or
+[N, T, ...]. Without -o the .npy goes to stdout. The result does not depend on --frame or --slots.
 
 MODEL is a NIR file or a run folder. A run folder's encoder is applied first: with direct, latency
 and rate, INPUT.npy holds samples without time, [...sample_shape] or [N, ...sample_shape]. Its
