@@ -22,12 +22,16 @@ const COMPOSING = [
   "choose_executor.ts",
   "executor_thread.ts",
   "load_model.ts",
+  "load_run.ts",
+  "membrane.ts",
+  "run_recordings.ts",
 ];
 
 const TABLE: Readonly<Record<string, Row>> = {
   base: { sources: [] },
   layers: { sources: ["base", "shaders"] },
   model: { sources: ["base", "layers"], packages: ["h5wasm", "node:crypto"] },
+  run: { sources: ["base", "model"] },
   engine: { sources: ["base", "layers", "model", "shaders"] },
   host: { sources: ["base", "layers", "model", EXECUTOR] },
   reference: HOST_EXECUTOR,
@@ -46,7 +50,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   "golden_frame.ts": { sources: ["base", "model", "reference", EXECUTOR] },
   ...Object.fromEntries(COMPOSING.map((name) => [name, COMPOSITION])),
   cli: {
-    sources: ["base", "model", "config.ts", "runtime", "engine/doctor.ts", ...COMPOSING],
+    sources: ["base", "model", "run", "config.ts", "runtime", "engine/doctor.ts", ...COMPOSING],
     packages: ["node:*"],
   },
 };

@@ -5,6 +5,7 @@ import { denoRuntime } from "./deno.ts";
 import type { App, Listener, ListenOptions, Runtime } from "./types.ts";
 
 export type { App, Connection, Listener, ListenOptions, Runtime } from "./types.ts";
+export { openPartReader, openPartWriter, type PartReader, type PartWriter } from "./array_file.ts";
 export { runChild } from "./child.ts";
 export { readbackVerdict } from "./fast_readback.ts";
 export { findGpu } from "./gpu.ts";
