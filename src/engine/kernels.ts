@@ -8,7 +8,9 @@ import convText from "../../shaders/conv.wgsl" with { type: "text" };
 import delayText from "../../shaders/delay.wgsl" with { type: "text" };
 import denseText from "../../shaders/dense.wgsl" with { type: "text" };
 import fireText from "../../shaders/fire.wgsl" with { type: "text" };
+import maxPoolText from "../../shaders/max_pool.wgsl" with { type: "text" };
 import numericText from "../../shaders/numeric.wgsl" with { type: "text" };
+import passOnText from "../../shaders/pass_on.wgsl" with { type: "text" };
 import poolText from "../../shaders/pool.wgsl" with { type: "text" };
 import commitSkeleton from "../../shaders/skeleton_commit.wgsl" with { type: "text" };
 import emitSkeleton from "../../shaders/skeleton_emit.wgsl" with { type: "text" };
@@ -16,8 +18,17 @@ import linearSkeleton from "../../shaders/skeleton_linear.wgsl" with { type: "te
 import pointwiseSkeleton from "../../shaders/skeleton_pointwise.wgsl" with { type: "text" };
 import { GanglionError } from "../base/errors.ts";
 import { wordsOf } from "../base/numeric.ts";
-import { LAYERS } from "../layers/mod.ts";
-import type { ConvOp, DenseOp, PlanEdge, PlanNode, PoolOp, StateField } from "../model/plan.ts";
+import { layerNamed } from "../layers/mod.ts";
+import type {
+  ConvOp,
+  DenseOp,
+  MaxPoolOp,
+  PlanEdge,
+  PlanNode,
+  PoolOp,
+  StateField,
+} from "../model/plan.ts";
+import { type KernelParts, plasticKernel, tapsKernels } from "./history_kernels.ts";
 import {
   type Layout,
   OUTPUT_HEADER_WORDS,
@@ -49,7 +60,7 @@ export interface FieldProbe {
 const TURNS_MAX = 60_000;
 const WORKGROUP_MAX = 64;
 
-type Constants = Record<string, number | boolean>;
+export type Constants = Record<string, number | boolean>;
 
 export class KernelWriter {
   readonly #layout: Layout;
@@ -66,10 +77,17 @@ export class KernelWriter {
       case "dense":
       case "conv":
       case "pool":
+      case "max_pool":
         return this.#linear(node, node.op);
       case "pointwise":
       case "delay":
+      case "permute":
+      case "connect":
         return [this.#pointwise(node, probes)];
+      case "taps":
+        return tapsKernels(node, node.op, this.#parts(node));
+      case "plastic":
+        return [plasticKernel(node, node.op, this.#parts(node))];
       case "input":
         return [];
     }
@@ -128,7 +146,20 @@ export class KernelWriter {
     };
   }
 
-  #linear(node: PlanNode, op: DenseOp | ConvOp | PoolOp): Kernel[] {
+  #parts(node: PlanNode): KernelParts {
+    return {
+      layout: this.#layout,
+      coefs: this.#parameters.coefsAt.get(node.index)!,
+      turnsMax: TURNS_MAX,
+      edges: node.inputs.map((edge, k) => this.#edge(edge, k)),
+      fanIn: this.#fanIn(node),
+      targets: { TARGET: this.#layout.targets[node.index]!, ...this.#lastConstants(node) },
+      workgroupOf,
+      join: (constants, parts) => this.#join(constants, parts),
+    };
+  }
+
+  #linear(node: PlanNode, op: DenseOp | ConvOp | PoolOp | MaxPoolOp): Kernel[] {
     const { constants, text, quads, units, unitTurns } = linearShape(node, op);
     if (unitTurns > TURNS_MAX) {
       throw new GanglionError(
@@ -156,12 +187,12 @@ export class KernelWriter {
         SEGMENT_LAST: end === units,
         ...this.#lastConstants(node),
       };
-      if (op.op !== "pool") {
-        all["HAS_BIAS"] = op.bias !== null;
-        all["BIAS"] = this.#parameters.coefsAt.get(node.index)!;
-      } else {
+      if (op.op === "pool") {
         all["HAS_SCALE"] = op.scale !== null;
         all["SCALE"] = this.#parameters.coefsAt.get(node.index)!;
+      } else if (op.op !== "max_pool") {
+        all["HAS_BIAS"] = op.bias !== null;
+        all["BIAS"] = this.#parameters.coefsAt.get(node.index)!;
       }
       kernels.push({
         label: node.name,
@@ -191,17 +222,29 @@ export class KernelWriter {
     };
     const body = node.op.op === "delay"
       ? this.#delayBody(node, constants)
-      : this.#layerBody(node, probes);
+      : node.op.op === "pointwise"
+      ? this.#layerBody(node, probes)
+      : passOnText;
     const edges = node.inputs.map((edge, k) => this.#edge(edge, k));
-    const sum = node.inputs.map((_, k) => `edge_${k}(row, i, t)`)
-      .reduce((total, edge) => `exact(${total} + ${edge})`);
-    const fanIn = `fn fan_in(row: Row, i: u32, t: u32) -> f32 {\n  return ${sum};\n}\n`;
     return {
       label: node.name,
-      code: this.#join(constants, [...edges, fanIn, body, pointwiseSkeleton]),
+      code: this.#join(constants, [...edges, this.#fanIn(node), body, pointwiseSkeleton]),
       groups: Math.ceil(groups / workgroup),
       perStep: false,
     };
+  }
+
+  /** `fan_in(row, i, t)`: all edges as one value, their sum but for a few operations. */
+  #fanIn({ op, index, inputs }: PlanNode): string {
+    let value = inputs.map((_, k) => `edge_${k}(row, i, t)`)
+      .reduce((total, edge) => `exact(${total} + ${edge})`);
+    if (op.op === "permute") {
+      value = `edge_0(row, u32(coefs[${this.#parameters.coefsAt.get(index)!}u + i]), t)`;
+    } else if (op.op === "connect") {
+      const factor = op.how === "and" ? "edge_1(row, i, t)" : "exact(1.0 - edge_1(row, i, t))";
+      value = `exact(edge_0(row, i, t) * ${factor})`;
+    }
+    return `fn fan_in(row: Row, i: u32, t: u32) -> f32 {\n  return ${value};\n}\n`;
   }
 
   #delayBody(node: PlanNode, constants: Constants): string {
@@ -219,7 +262,7 @@ export class KernelWriter {
   /** open, advance and shut of a layer: its state and coefficients live in private arrays meanwhile. */
   #layerBody(node: PlanNode, probes: readonly FieldProbe[]): string {
     if (node.op.op !== "pointwise") throw new Error("not a layer");
-    const layer = LAYERS[node.op.layer];
+    const layer = layerNamed(node.op.layer);
     const coefsAt = this.#parameters.coefsAt.get(node.index)!;
     const fields = layer.state.map(({ name }) => node.state.find((field) => field.name === name)!);
     const load = fields.map((field, k) =>
@@ -369,7 +412,7 @@ interface LinearShape {
   readonly unitTurns: number;
 }
 
-function linearShape(node: PlanNode, op: DenseOp | ConvOp | PoolOp): LinearShape {
+function linearShape(node: PlanNode, op: DenseOp | ConvOp | PoolOp | MaxPoolOp): LinearShape {
   if (op.op === "dense") {
     const blockQuads = quadsOf(op);
     return {
@@ -397,6 +440,17 @@ function linearShape(node: PlanNode, op: DenseOp | ConvOp | PoolOp): LinearShape
     PAD_Y: op.pad[0],
     PAD_X: op.pad[1],
   };
+  if (op.op === "max_pool") {
+    // A maximum is not cut into segments.
+    const unitTurns = 4 * op.kernel[0] * (op.kernel[1] + 1) + 4;
+    return {
+      constants: window,
+      text: maxPoolText,
+      quads: Math.ceil(node.size / 4),
+      units: 1,
+      unitTurns,
+    };
+  }
   if (op.op === "pool") {
     return {
       constants: window,
