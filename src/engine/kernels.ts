@@ -18,7 +18,7 @@ import linearSkeleton from "../../shaders/skeleton_linear.wgsl" with { type: "te
 import pointwiseSkeleton from "../../shaders/skeleton_pointwise.wgsl" with { type: "text" };
 import { GanglionError } from "../base/errors.ts";
 import { wordsOf } from "../base/numeric.ts";
-import { layerNamed } from "../layers/mod.ts";
+import { layerNamed, type PointwiseLayer } from "../layers/mod.ts";
 import type {
   ConvOp,
   DenseOp,
@@ -45,6 +45,8 @@ export interface Kernel {
   readonly groups: number;
   /** True: the grid's y is the steps of the pass; false: the kernel loops over them itself. */
   readonly perStep: boolean;
+  /** The layer whose own text is part of the code. */
+  readonly layer?: PointwiseLayer;
 }
 
 /** A state field recorded by a pointwise kernel: where it goes within a row's output. */
@@ -231,6 +233,7 @@ export class KernelWriter {
       code: this.#join(constants, [...edges, this.#fanIn(node), body, pointwiseSkeleton]),
       groups: Math.ceil(groups / workgroup),
       perStep: false,
+      ...(node.op.op === "pointwise" ? { layer: layerNamed(node.op.layer) } : {}),
     };
   }
 

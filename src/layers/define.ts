@@ -71,6 +71,9 @@ export interface LayerDefinition<P extends Parameters> {
   readonly nir?: string;
 }
 
+const BUILT_IN_TYPES =
+  /^(Input|Output|Affine|Linear|Scale|Conv[12]d|(Sum|Avg)Pool2d|Flatten|Delay|Threshold|(Cuba)?LIF?|IF?|NIRGraph)$/;
+
 const REGISTRY = new Map<string, PointwiseLayer>();
 
 /**
@@ -175,6 +178,10 @@ function checkNames({ name, state, coefficients, emits, nir }: PointwiseLayer): 
   }
   if (nir !== null && !/^[A-Z]\w*$/.test(nir)) {
     throw wrong(name, `the NIR type "${nir}" must begin with a capital letter`);
+  }
+  const holder = nir === null ? undefined : layerOfNirType(nir)?.name;
+  if (BUILT_IN_TYPES.test(nir ?? "") || (holder !== undefined && holder !== name)) {
+    throw wrong(name, `the NIR type "${nir}" is ${holder ?? "a built-in one"} already`);
   }
 }
 
