@@ -37,6 +37,13 @@ export type {
   Variables,
 } from "./model/mod.ts";
 
+// A model built layer by layer, and layers of your own (docs/custom_neurons.md).
+export { type Module, nn, sequential, type SequentialOptions } from "./model/nn/mod.ts";
+export { readSafetensors, type Tensor, writeSafetensors } from "./model/mod.ts";
+export { defineLayer } from "./layers/mod.ts";
+export type { LayerDefinition, LayerParameter, PointwiseLayer } from "./layers/mod.ts";
+export { snap } from "./base/numeric.ts";
+
 // A server of its streams.
 export { StreamServer, type StreamServerOptions } from "./stream_server.ts";
 export { CancelledError, Future, type FutureState, type Outputs } from "./scheduler/mod.ts";

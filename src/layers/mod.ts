@@ -13,7 +13,6 @@ import { threshold } from "./threshold.ts";
 export * from "./define.ts";
 export { FAST_RULES, type FastRule, learn, modulates, OWN_RATES } from "./fast_weights.ts";
 export { exactTanh } from "./squash.ts";
-export { afterFire, fire } from "./lif.ts";
 
 export type LayerName =
   | "lif"

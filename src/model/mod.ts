@@ -16,3 +16,4 @@ export { readNirBytes } from "./read_nir.ts";
 export { applyVariables, type Variables } from "./variables.ts";
 export { describePlan, type NodeSummary, type PlanSummary } from "./describe_plan.ts";
 export { printPlan } from "./print_plan.ts";
+export { readSafetensors, type Tensor, writeSafetensors } from "./safetensors.ts";
