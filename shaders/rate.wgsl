@@ -1,4 +1,5 @@
-// Rate: h = d·h + (1-d)·f(x + bias); h leaves. f is `squash`, which the layer's file puts in front.
+// Rate: h = d·h + (1-d)·f(x + bias); h leaves. f is `squash`; each activation
+// has its own, and the names of this file get its prefix.
 // coef: decay d, gain 1-d, bias. state: h. Twin: src/layers/rate.ts.
 fn rate_step(
   x: f32,

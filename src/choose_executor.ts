@@ -8,8 +8,11 @@ import { GanglionError } from "./base/errors.ts";
 import { CpuExecutor } from "./cpu/mod.ts";
 import { type Executor, GpuExecutor, openDevice } from "./engine/mod.ts";
 import { goldenFrame } from "./golden_frame.ts";
+import { LAYERS } from "./layers/mod.ts";
 import type { Plan } from "./model/plan.ts";
-import { findGpu, readbackVerdict, runtime } from "./runtime/mod.ts";
+import type { ThreadSettings } from "./executor_thread.ts";
+import { findGpu, readbackVerdict, runtime, startThread } from "./runtime/mod.ts";
+import { type FromThread, RemoteExecutor, type ToThread } from "./thread/mod.ts";
 
 export type DeviceChoice = "auto" | "webgpu" | "cpu";
 
@@ -42,6 +45,31 @@ export async function chooseExecutor(plan: Plan, options: ChooseOptions): Promis
     say(`${plan.name} runs on the CPU executor: ${reason}`);
     return new CpuExecutor(plan, options);
   }
+}
+
+/**
+ * The same in a thread of its own, so that the caller's event loop never waits for a step. A layer that
+ * the caller defined is code of this thread, so a plan with one stays here.
+ */
+export function chooseInThread(plan: Plan, options: ChooseOptions): Promise<Executor> {
+  const { slots, frame, device = "auto", measure = false, say } = options;
+  const own = plan.nodes.find(({ op }) => op.op === "pointwise" && !(op.layer in LAYERS));
+  if (own !== undefined) {
+    say?.(
+      `${plan.name} runs in the server's own thread, where the layer of "${own.name}" is defined`,
+    );
+    return chooseExecutor(plan, options);
+  }
+  const thread = startThread<ToThread, FromThread>(
+    new URL("./executor_thread.ts", import.meta.url),
+  );
+  const settings: ThreadSettings = { slots, frame, device, measure };
+  return RemoteExecutor.open(plan, thread, {
+    slots,
+    frame,
+    settings,
+    ...(say === undefined ? {} : { say }),
+  });
 }
 
 async function openWebGpu(plan: Plan, { slots, frame }: ChooseOptions): Promise<GpuExecutor> {

@@ -123,6 +123,7 @@ export const FLAGS = {
     choice(["auto", "webgpu", "cpu"], "what computes; auto: WebGPU where it works, else the CPU"),
     "auto",
   ),
+  "no-worker": toggle("computes in the server's own thread, which then waits for every step"),
   name: list("ID", "id of a model in the API, in the order of the models; else the file's stem"),
   limit: limitOverrides,
   "state-dir": text("FOLDER", "keeps sessions across restarts (not built yet)"),

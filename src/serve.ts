@@ -5,7 +5,7 @@
 import { realClock } from "./base/clock.ts";
 import { GanglionError } from "./base/errors.ts";
 import type { Limits } from "./base/limits.ts";
-import { chooseExecutor, type DeviceChoice } from "./choose_executor.ts";
+import { chooseExecutor, chooseInThread, type DeviceChoice } from "./choose_executor.ts";
 import type { Executor } from "./engine/mod.ts";
 import { type App, createApp } from "./http/mod.ts";
 import { loadModel, type LoadOptions, modelName } from "./load_model.ts";
@@ -19,6 +19,8 @@ export interface ServeOptions {
   readonly names?: readonly string[];
   readonly load?: LoadOptions;
   readonly device?: DeviceChoice;
+  /** False: the executor shares this thread (`--no-worker`). */
+  readonly thread?: boolean;
   /** All limits; `slots` and `frame` among them. */
   readonly limits: Limits;
   /** None: only this machine may call. */
@@ -88,10 +90,10 @@ function modelIds({ models, names = [] }: ServeOptions): Map<string, string> {
 }
 
 async function openModel(id: string, path: string, options: ServeOptions): Promise<Executor> {
-  const { load, device = "auto", limits: { slots, frame }, say, onPlan } = options;
+  const { load, device = "auto", thread = true, limits: { slots, frame }, say, onPlan } = options;
   const plan = await loadModel(path, { ...load, name: id });
   onPlan?.(plan);
-  return await chooseExecutor(plan, {
+  return await (thread ? chooseInThread : chooseExecutor)(plan, {
     slots,
     frame,
     device,

@@ -15,7 +15,14 @@ const EXECUTOR = "engine/executor.ts";
 const HOST_EXECUTOR: Row = { sources: ["base", "layers", "model", "host", EXECUTOR] };
 /** Puts parts together; only these files may know all of them. */
 const COMPOSITION: Row = { sources: ["*"] };
-const COMPOSING = ["mod.ts", "serve.ts", "stream_server.ts", "choose_executor.ts", "load_model.ts"];
+const COMPOSING = [
+  "mod.ts",
+  "serve.ts",
+  "stream_server.ts",
+  "choose_executor.ts",
+  "executor_thread.ts",
+  "load_model.ts",
+];
 
 const TABLE: Readonly<Record<string, Row>> = {
   base: { sources: [] },
@@ -25,6 +32,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   host: { sources: ["base", "layers", "model", EXECUTOR] },
   reference: HOST_EXECUTOR,
   cpu: HOST_EXECUTOR,
+  thread: { sources: ["base", "model", EXECUTOR] },
   scheduler: { sources: ["base", "model", EXECUTOR] },
   http: {
     sources: ["base", "model", "scheduler"],

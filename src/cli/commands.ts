@@ -32,7 +32,7 @@ or --insecure where another program guards the door.`,
       "GANGLION_API_KEY=$(openssl rand -hex 24) ganglion serve a.nir --host 0.0.0.0",
     ],
     flags: {
-      "What is served": ["slots", ...ENGINE, "name", "state-dir"],
+      "What is served": ["slots", ...ENGINE, "no-worker", "name", "state-dir"],
       "Who may talk to it": ["host", "port", "api-key", "cors-origin", "insecure"],
       "How the files are read": READING,
     },

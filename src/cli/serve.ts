@@ -38,6 +38,7 @@ export async function run({ positionals, settings }: Call): Promise<number> {
     names: name,
     load: loadOptions(settings),
     device,
+    thread: !settings["no-worker"],
     limits: limitsOf(settings),
     apiKeys,
     corsOrigin,

@@ -1,4 +1,7 @@
-/** Kernels of the nodes that keep more than one value an element: synapses with delays, fast weights. */
+/**
+ * Kernels of the nodes that keep more than one value an element: synapses with delays, fast weights; and
+ * how a node reads several edges.
+ */
 import fastWeightsText from "../../shaders/fast_weights.wgsl" with { type: "text" };
 import plasticSkeleton from "../../shaders/skeleton_plastic.wgsl" with { type: "text" };
 import pushSkeleton from "../../shaders/skeleton_push.wgsl" with { type: "text" };
@@ -96,4 +99,16 @@ export function plasticKernel(node: PlanNode, op: PlasticOp, parts: KernelParts)
     groups: Math.ceil(op.size / workgroup),
     perStep: false,
   };
+}
+
+/** `fan_in(row, i, t)`: all edges as one value, their sum but for a few operations. */
+export function fanInText({ op, inputs }: PlanNode, coefs: number): string {
+  let value = inputs.map((_, k) => `edge_${k}(row, i, t)`)
+    .reduce((total, edge) => `exact(${total} + ${edge})`);
+  if (op.op === "permute") value = `edge_0(row, u32(coefs[${coefs}u + i]), t)`;
+  else if (op.op === "connect") {
+    const factor = op.how === "and" ? "edge_1(row, i, t)" : "exact(1.0 - edge_1(row, i, t))";
+    value = `exact(edge_0(row, i, t) * ${factor})`;
+  }
+  return `fn fan_in(row: Row, i: u32, t: u32) -> f32 {\n  return ${value};\n}\n`;
 }

@@ -7,7 +7,6 @@ import bindings from "../../shaders/bindings.wgsl" with { type: "text" };
 import convText from "../../shaders/conv.wgsl" with { type: "text" };
 import delayText from "../../shaders/delay.wgsl" with { type: "text" };
 import denseText from "../../shaders/dense.wgsl" with { type: "text" };
-import fireText from "../../shaders/fire.wgsl" with { type: "text" };
 import maxPoolText from "../../shaders/max_pool.wgsl" with { type: "text" };
 import numericText from "../../shaders/numeric.wgsl" with { type: "text" };
 import passOnText from "../../shaders/pass_on.wgsl" with { type: "text" };
@@ -28,7 +27,8 @@ import type {
   PoolOp,
   StateField,
 } from "../model/plan.ts";
-import { type KernelParts, plasticKernel, tapsKernels } from "./history_kernels.ts";
+import { layerTexts } from "./layer_texts.ts";
+import { fanInText, type KernelParts, plasticKernel, tapsKernels } from "./history_kernels.ts";
 import {
   type Layout,
   OUTPUT_HEADER_WORDS,
@@ -45,8 +45,8 @@ export interface Kernel {
   readonly groups: number;
   /** True: the grid's y is the steps of the pass; false: the kernel loops over them itself. */
   readonly perStep: boolean;
-  /** The layer whose own text is part of the code. */
-  readonly layer?: PointwiseLayer;
+  /** The layers whose own text is part of the code. */
+  readonly layers?: readonly PointwiseLayer[];
 }
 
 /** A state field recorded by a pointwise kernel: where it goes within a row's output. */
@@ -59,7 +59,7 @@ export interface FieldProbe {
  * Loop turns an invocation may take: lavapipe ends all loops after 65,535 in silence. Longer sums are
  * cut into segments that run one after another, in the same order.
  */
-const TURNS_MAX = 60_000;
+export const TURNS_MAX = 60_000;
 const WORKGROUP_MAX = 64;
 
 export type Constants = Record<string, number | boolean>;
@@ -154,7 +154,7 @@ export class KernelWriter {
       coefs: this.#parameters.coefsAt.get(node.index)!,
       turnsMax: TURNS_MAX,
       edges: node.inputs.map((edge, k) => this.#edge(edge, k)),
-      fanIn: this.#fanIn(node),
+      fanIn: fanInText(node, this.#parameters.coefsAt.get(node.index)!),
       targets: { TARGET: this.#layout.targets[node.index]!, ...this.#lastConstants(node) },
       workgroupOf,
       join: (constants, parts) => this.#join(constants, parts),
@@ -230,24 +230,16 @@ export class KernelWriter {
     const edges = node.inputs.map((edge, k) => this.#edge(edge, k));
     return {
       label: node.name,
-      code: this.#join(constants, [...edges, this.#fanIn(node), body, pointwiseSkeleton]),
+      code: this.#join(constants, [
+        ...edges,
+        fanInText(node, this.#parameters.coefsAt.get(node.index)!),
+        body,
+        pointwiseSkeleton,
+      ]),
       groups: Math.ceil(groups / workgroup),
       perStep: false,
-      ...(node.op.op === "pointwise" ? { layer: layerNamed(node.op.layer) } : {}),
+      ...(node.op.op === "pointwise" ? { layers: [layerNamed(node.op.layer)] } : {}),
     };
-  }
-
-  /** `fan_in(row, i, t)`: all edges as one value, their sum but for a few operations. */
-  #fanIn({ op, index, inputs }: PlanNode): string {
-    let value = inputs.map((_, k) => `edge_${k}(row, i, t)`)
-      .reduce((total, edge) => `exact(${total} + ${edge})`);
-    if (op.op === "permute") {
-      value = `edge_0(row, u32(coefs[${this.#parameters.coefsAt.get(index)!}u + i]), t)`;
-    } else if (op.op === "connect") {
-      const factor = op.how === "and" ? "edge_1(row, i, t)" : "exact(1.0 - edge_1(row, i, t))";
-      value = `exact(edge_0(row, i, t) * ${factor})`;
-    }
-    return `fn fan_in(row: Row, i: u32, t: u32) -> f32 {\n  return ${value};\n}\n`;
   }
 
   #delayBody(node: PlanNode, constants: Constants): string {
@@ -284,8 +276,7 @@ export class KernelWriter {
     });
     const states = Math.max(1, layer.state.length);
     const counts = Math.max(1, layer.coefficients.length);
-    return `${fireText}
-${layer.wgsl}
+    return `${layerTexts([layer])}
 var<private> own: array<f32, ${states}>;
 var<private> own_coefs: array<f32, ${counts}>;
 
@@ -383,20 +374,29 @@ fn source_value(j: u32) -> f32 {
   }
 
   #join(constants: Constants, parts: readonly string[]): string {
-    const all: Constants = {
-      STATE_WORDS: this.#layout.stateWords,
-      SCRATCH_WORDS: this.#layout.scratchWords,
-      UPLOAD_HEADER_WORDS,
-      UPLOAD_ROW_WORDS,
-      ...constants,
-    };
-    const lines = Object.entries(all).map(([name, value]) =>
-      typeof value === "boolean"
-        ? `const ${name}: bool = ${value};`
-        : `const ${name}: u32 = ${value}u;`
-    );
-    return [lines.join("\n"), bindings, numericText, ...parts].join("\n");
+    return joinKernel(this.#layout, constants, parts);
   }
+}
+
+/** A kernel's whole text: constants, what all kernels share, then its own parts. */
+export function joinKernel(
+  layout: Layout,
+  constants: Constants,
+  parts: readonly string[],
+): string {
+  const all: Constants = {
+    STATE_WORDS: layout.stateWords,
+    SCRATCH_WORDS: layout.scratchWords,
+    UPLOAD_HEADER_WORDS,
+    UPLOAD_ROW_WORDS,
+    ...constants,
+  };
+  const lines = Object.entries(all).map(([name, value]) =>
+    typeof value === "boolean"
+      ? `const ${name}: bool = ${value};`
+      : `const ${name}: u32 = ${value}u;`
+  );
+  return [lines.join("\n"), bindings, numericText, ...parts].join("\n");
 }
 
 function lastOf(node: PlanNode): StateField | undefined {
@@ -489,7 +489,7 @@ function workgroupOf(count: number): number {
 }
 
 /** Rest values are data, but a select needs no rounding: their bits are given, not a decimal. */
-function restLiteral(rest: number): string {
+export function restLiteral(rest: number): string {
   const bits = new Uint32Array(Float32Array.of(rest).buffer)[0]!;
   return `bitcast<f32>(${bits}u)`;
 }

@@ -16,12 +16,12 @@ export async function shaderError(
   device: GPUDevice,
   label: string,
   code: string,
-  layer: PointwiseLayer | undefined,
+  layers: readonly PointwiseLayer[],
   cause: unknown,
 ): Promise<GanglionError> {
   const complaints = await askAgain(device, label, code);
-  const lines = complaints.map((each) => `\n  ${place(each, code, layer)}`);
-  const whose = layer === undefined ? "" : `, layer "${layer.name}",`;
+  const lines = complaints.map((each) => `\n  ${place(each, code, layers)}`);
+  const whose = layers.length === 1 ? `, layer "${layers[0]!.name}",` : "";
   return new GanglionError(
     "model_unsupported",
     `The kernel of "${label}"${whose} does not compile on this device${lines.join("")}`,
@@ -60,17 +60,20 @@ function firstLine(message: string): string {
   return line.trim().replace(/^Shader '[^']*' parsing error: /, "");
 }
 
-function place({ line, text }: Complaint, code: string, layer: PointwiseLayer | undefined): string {
+function place(
+  { line, text }: Complaint,
+  code: string,
+  layers: readonly PointwiseLayer[],
+): string {
   const first = firstLine(text);
   if (line === 0) return first;
-  const at = layer === undefined ? -1 : code.indexOf(layer.wgsl);
-  if (at >= 0) {
-    const begin = code.slice(0, at).split("\n").length;
-    const own = line - begin + 1;
-    const lines = layer!.wgsl.split("\n");
-    if (own >= 1 && own <= lines.length) {
-      return `line ${own} of its WGSL: ${first}\n    ${lines[own - 1]!.trim()}`;
-    }
+  for (const { name, wgsl } of layers) {
+    const at = code.indexOf(wgsl);
+    const own = line - code.slice(0, at).split("\n").length + 1;
+    const lines = wgsl.split("\n");
+    if (at < 0 || own < 1 || own > lines.length) continue;
+    const whose = layers.length === 1 ? "its WGSL" : `the WGSL of layer "${name}"`;
+    return `line ${own} of ${whose}: ${first}\n    ${lines[own - 1]!.trim()}`;
   }
   return `line ${line} of the joined text: ${first}\n    ${
     code.split("\n")[line - 1]?.trim() ?? ""

@@ -1,7 +1,6 @@
 /** A leaky rate unit, with one of three activations. All three give the same bits everywhere. */
 import { snap } from "../base/numeric.ts";
 import rateText from "../../shaders/rate.wgsl" with { type: "text" };
-import squashText from "../../shaders/squash.wgsl" with { type: "text" };
 import { defineLayer, type PointwiseLayer } from "./define.ts";
 import { exactSigmoid, exactTanh } from "./squash.ts";
 
@@ -10,12 +9,11 @@ const f = Math.fround;
 function rate(name: string, squash: string, squashTwin: (x: number) => number): PointwiseLayer {
   return defineLayer({
     name,
-    wgsl: `${squashText}
-fn squash(x: f32) -> f32 {
+    wgsl: `fn ${name}_squash(x: f32) -> f32 {
   return ${squash};
 }
 
-${rateText.replace("rate_step", `${name}_step`)}`,
+${rateText.replaceAll(/\b(rate_)?(squash|step)\(/g, `${name}_$2(`)}`,
     state: [{ name: "h", rest: 0 }],
     coefficients: ["decay", "gain", "bias"],
     emits: "real",

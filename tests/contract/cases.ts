@@ -8,7 +8,7 @@ import { FAST_RULES, MODE_CUBA_OLD, MODE_GE, MODE_RESET_SUBTRACT } from "../../s
 import { type Plan, probesOf } from "../../src/model/plan.ts";
 import { ReferenceExecutor } from "../../src/reference/mod.ts";
 import { SlotScheduler } from "../../src/scheduler/slot_scheduler.ts";
-import { plasticPlan, residualPlan, tapsPlan } from "../support/layer_plans.ts";
+import { plasticPlan, ratesPlan, residualPlan, tapsPlan } from "../support/layer_plans.ts";
 import {
   convPlan,
   dense,
@@ -59,6 +59,7 @@ export const PLANS: readonly Plan[] = [
   ...FAST_RULES.map((rule, k) => plasticPlan(16 + k, rule)),
   residualPlan(20, "and"),
   residualPlan(21, "iand"),
+  ratesPlan(22),
 ];
 
 export function bits(values: Float32Array): Uint32Array {

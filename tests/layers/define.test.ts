@@ -82,6 +82,23 @@ describe("defineLayer", () => {
   });
 });
 
+test("layers whose helpers have the same name serve in one model", async () => {
+  const layer = (name: string, factor: number) =>
+    defineLayer({
+      ...good(name),
+      wgsl: `fn helper(x: f32) -> f32 {\n  return x * ${factor}.0;\n}\n` +
+        `${head(name)} {\n  return snap(helper(x));\n}`,
+      step: (x: number) => Math.fround(x * factor),
+    });
+  const modules = [nn.Neuron(layer("helped_a", 2)), nn.Neuron(layer("helped_b", 4))];
+  const plan = sequential(modules, { input: [2] });
+  const { executor } = await makeGpu("awaited")(plan, { slots: 1, frame: 1 });
+  const input = Float32Array.of(1, -0.5);
+  const [result] = await executor.step([{ slot: 0, steps: 1, fresh: true, input }]);
+  expect([...result!.output]).toEqual([8, -4]);
+  await executor.close();
+});
+
 describe("an error in a user's WGSL points at their line", () => {
   const wrong = {
     ...good("faulty_test"),

@@ -149,3 +149,20 @@ export function residualPlan(seed: number, how: ConnectOp["how"]): Plan {
     { name: "out", inputs: ["mixed", "pool"], shape: [60], ...identityOf("real") },
   ]);
 }
+
+/** Layers that share helpers in one model: both squashing rates, ALIF, norm, a recurrence. */
+export function ratesPlan(seed: number): Plan {
+  const random = new Random(seed);
+  return makePlan("rates", [
+    input([9]),
+    { name: "fc1", inputs: ["input"], shape: [35], ...dense(random, 9, 35) },
+    { name: "bn", inputs: ["fc1"], shape: [35], ...pointwise(random, "norm", 35) },
+    { name: "w", inputs: [{ from: "a", previous: true }], shape: [35], ...dense(random, 35, 35) },
+    { name: "a", inputs: ["bn", "w"], shape: [35], ...pointwise(random, "alif", 35, MODE_GE) },
+    { name: "fc2", inputs: ["a"], shape: [6], ...dense(random, 35, 6) },
+    { name: "tanh", inputs: ["fc2"], shape: [6], ...pointwise(random, "rate_tanh", 6) },
+    { name: "fc3", inputs: ["tanh"], shape: [6], ...dense(random, 6, 6) },
+    { name: "sigmoid", inputs: ["fc3"], shape: [6], ...pointwise(random, "rate_sigmoid", 6) },
+    { name: "relu", inputs: ["sigmoid", "tanh"], shape: [6], ...pointwise(random, "rate_relu", 6) },
+  ], [["w", "a"]]);
+}
