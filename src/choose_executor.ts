@@ -8,6 +8,7 @@ import { GanglionError } from "./base/errors.ts";
 import { CpuExecutor } from "./cpu/mod.ts";
 import { type Executor, GpuExecutor, openDevice } from "./engine/mod.ts";
 import { goldenFrame } from "./golden_frame.ts";
+import { LAYERS } from "./layers/mod.ts";
 import type { Plan } from "./model/plan.ts";
 import type { ThreadSettings } from "./executor_thread.ts";
 import { findGpu, readbackVerdict, runtime, startThread } from "./runtime/mod.ts";
@@ -46,9 +47,19 @@ export async function chooseExecutor(plan: Plan, options: ChooseOptions): Promis
   }
 }
 
-/** The same in a thread of its own, so that the caller's event loop never waits for a step. */
+/**
+ * The same in a thread of its own, so that the caller's event loop never waits for a step. A layer that
+ * the caller defined is code of this thread, so a plan with one stays here.
+ */
 export function chooseInThread(plan: Plan, options: ChooseOptions): Promise<Executor> {
   const { slots, frame, device = "auto", measure = false, say } = options;
+  const own = plan.nodes.find(({ op }) => op.op === "pointwise" && !(op.layer in LAYERS));
+  if (own !== undefined) {
+    say?.(
+      `${plan.name} runs in the server's own thread, where the layer of "${own.name}" is defined`,
+    );
+    return chooseExecutor(plan, options);
+  }
   const thread = startThread<ToThread, FromThread>(
     new URL("./executor_thread.ts", import.meta.url),
   );

@@ -83,6 +83,8 @@ function goldenSteps(plan: Plan, frame: number): number {
     if (op.op === "dense") return sum + op.weights.length;
     if (op.op === "conv") return sum + size * op.weights.length / op.outChannels;
     if (op.op === "pool") return sum + size * op.kernel[0] * op.kernel[1];
+    if (op.op === "max_pool") return sum + size * op.kernel[0] * op.kernel[1];
+    if (op.op === "taps" || op.op === "plastic") return sum + op.weights.length;
     return sum + size;
   }, 0);
   return Math.min(frame, Math.max(2, Math.floor(PRODUCTS_MAX / products)));

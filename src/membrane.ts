@@ -5,7 +5,7 @@
  */
 import { LIMITS } from "./base/limits.ts";
 import { CpuExecutor } from "./cpu/mod.ts";
-import { LAYERS } from "./layers/mod.ts";
+import { layerNamed } from "./layers/mod.ts";
 import type { Plan, PlanNode } from "./model/mod.ts";
 
 export interface Membrane {
@@ -64,7 +64,7 @@ export async function membraneAt(question: MembraneQuestion): Promise<Membrane |
 /** A neuron's own threshold, from the coefficients of its layer. */
 function thresholdOf({ op, size }: PlanNode, neuron: number): number | null {
   if (op.op !== "pointwise") return null;
-  const row = LAYERS[op.layer].coefficients.indexOf("threshold");
+  const row = layerNamed(op.layer).coefficients.indexOf("threshold");
   return row < 0 ? null : op.coefficients[row * size + neuron]!;
 }
 

@@ -42,6 +42,12 @@ export type {
 export { encodeSample, recordingEncoder } from "./run/mod.ts";
 export { type Encoder, parseRun, Readout, type ReadoutName, type RunRecord } from "./run/mod.ts";
 
+// A model built layer by layer, and layers of your own (docs/custom_neurons.md).
+export { type Module, nn, sequential, type SequentialOptions } from "./model/nn/mod.ts";
+export { defineLayer } from "./layers/mod.ts";
+export type { LayerDefinition, LayerParameter, PointwiseLayer } from "./layers/mod.ts";
+export { snap } from "./base/numeric.ts";
+
 // A server of its streams.
 export { StreamServer, type StreamServerOptions } from "./stream_server.ts";
 export { CancelledError, Future, type FutureState, type Outputs } from "./scheduler/mod.ts";
@@ -54,7 +60,7 @@ export { type ErrorCode, GanglionError } from "./base/errors.ts";
 
 // Arrays in NumPy's format, and tensors by name.
 export { type NpyArray, parseNpy, writeNpy } from "./base/npy.ts";
-export { parseSafetensors, type Tensor, writeSafetensors } from "./base/safetensors.ts";
+export { readSafetensors, type Tensor, writeSafetensors } from "./model/mod.ts";
 
 // The executors themselves, to drive without sessions.
 export type { BatchRow, Executor, ExecutorInfo, RowResult, RowState } from "./engine/executor.ts";

@@ -68,13 +68,15 @@ export function writeSafetensors({ tensors, metadata }: TensorFile): Uint8Array<
 /** Reads the whole file. Throws `bad_array` for anything but what the format allows. */
 export function parseSafetensors(bytes: Uint8Array): TensorFile {
   const { header, dataStart } = readHeader(bytes);
-  const tensors = new Map<string, Tensor>();
-  let metadata: Record<string, string> = {};
-  for (const [name, entry] of Object.entries(header)) {
-    if (name === "__metadata__") metadata = readMetadata(entry);
-    else tensors.set(name, readTensor(name, entry, bytes.subarray(dataStart)));
-  }
-  return { tensors, metadata };
+  const data = bytes.subarray(dataStart);
+  const { __metadata__: metadata = {}, ...entries } = header;
+  const places = Object.entries(entries).map(([name, entry]) => placeOf(name, entry, data.length));
+  checkFilled(places, data.length);
+  const tensors = new Map(places.map(({ name, type, shape, begin, end }): [string, Tensor] => {
+    // A copy, for the data need not lie at a multiple of its element size.
+    return [name, { shape, data: type.read(new Uint8Array(data.subarray(begin, end)).buffer) }];
+  }));
+  return { tensors, metadata: readMetadata(metadata) };
 }
 
 function readHeader(bytes: Uint8Array): { header: Record<string, unknown>; dataStart: number } {
@@ -103,7 +105,31 @@ function readMetadata(entry: unknown): Record<string, string> {
   return entry as Record<string, string>;
 }
 
-function readTensor(name: string, entry: unknown, data: Uint8Array): Tensor {
+interface Place {
+  readonly name: string;
+  readonly type: ItemType;
+  readonly shape: readonly number[];
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** In the order of their places the tensors must fill the file: nothing shared, nothing hidden. */
+function checkFilled(places: readonly Place[], bytes: number): void {
+  let filled = 0;
+  for (
+    const { name, begin, end } of places.toSorted((a, b) => a.begin - b.begin || a.end - b.end)
+  ) {
+    if (begin !== filled) {
+      refuse(
+        `Tensor "${name}" lies at ${begin} to ${end}, not from ${filled} on`,
+      );
+    }
+    filled = end;
+  }
+  if (filled !== bytes) refuse(`${bytes - filled} bytes belong to no tensor`);
+}
+
+function placeOf(name: string, entry: unknown, bytes: number): Place {
   const shown = `Tensor "${name.slice(0, 80)}"`;
   if (!isObject(entry)) refuse(`${shown} has no description`);
   const { dtype, shape, data_offsets: offsets } = entry;
@@ -118,14 +144,13 @@ function readTensor(name: string, entry: unknown, data: Uint8Array): Tensor {
   if (!isWholes(offsets) || offsets.length !== 2) refuse(`${shown} has no sound data_offsets`);
   const [begin, end] = offsets as [number, number];
   const wanted = shape.reduce((product, axis) => product * axis, type.bytes);
-  if (begin > end || end > data.length || end - begin !== wanted) {
+  if (begin > end || end > bytes || end - begin !== wanted) {
     refuse(
       `${shown} of shape [${shape.join(", ")}] does not fit bytes ${begin} to ${end} ` +
-        `of ${data.length}`,
+        `of ${bytes}`,
     );
   }
-  // A copy, for the data need not lie at a multiple of its element size.
-  return { shape, data: type.read(new Uint8Array(data.subarray(begin, end)).buffer) };
+  return { name, type, shape, begin, end };
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

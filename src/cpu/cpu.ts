@@ -3,9 +3,10 @@
  * what machines without a suitable GPU run. One row after another, all nodes of one step, then the next.
  */
 import type { BatchRow, ExecutorInfo } from "../engine/executor.ts";
-import { LAYERS, type PointwiseLayer } from "../layers/mod.ts";
+import { layerNamed, type PointwiseLayer } from "../layers/mod.ts";
 import type { Plan, PlanNode, PointwiseOp } from "../model/plan.ts";
 import { HostExecutor, type HostOptions, hostStateBytes } from "../host/host_executor.ts";
+import { connect, maxPool, permute, plastic, taps } from "../host/gathers.ts";
 import type { HostRow, NodeState } from "../host/row.ts";
 import { convEvents, denseEvents, type Events, poolEvents } from "./scatter.ts";
 
@@ -84,6 +85,23 @@ export class CpuExecutor extends HostExecutor {
       case "pool":
         poolEvents(op, x, events, y);
         break;
+      case "max_pool":
+        maxPool(op, x, y);
+        break;
+      case "permute":
+        permute(op, x, y);
+        break;
+      case "connect":
+        connect(op, this.#edge(node, 0, state), this.#edge(node, 1, state), y);
+        break;
+      case "taps":
+        taps(op, x, own.line!, y);
+        break;
+      case "plastic": {
+        const [post, pre] = [this.#edge(node, 0, state), this.#edge(node, 1, state)];
+        plastic(op, post, pre, own.fields, y);
+        break;
+      }
       case "delay":
         for (let i = 0; i < y.length; i++) {
           const delay = op.steps[i]!;
@@ -92,7 +110,7 @@ export class CpuExecutor extends HostExecutor {
         own.line!.push(x);
         break;
       case "pointwise":
-        stepPointwise(LAYERS[op.layer], op, x, own, y);
+        stepPointwise(layerNamed(op.layer), op, x, own, y);
         break;
     }
     findEvents(y, work.events);
@@ -106,16 +124,23 @@ export class CpuExecutor extends HostExecutor {
       return { x: source.values, events: source.events };
     }
     const { x, xEvents } = this.#work[node.index]!;
-    node.inputs.forEach(({ from, previous }, k) => {
-      const edge = previous ? state[from]!.last! : this.#work[from]!.values;
+    node.inputs.forEach((_, k) => {
+      const edge = this.#edge(node, k, state);
       if (k === 0) x.set(edge);
       else for (let i = 0; i < x.length; i++) x[i] = f(x[i]! + edge[i]!);
     });
     findEvents(x, xEvents);
     return { x, events: xEvents };
   }
+
+  /** What one edge brings; a cut edge gives the source's output of the step before. */
+  #edge(node: PlanNode, k: number, state: HostRow): Float32Array {
+    const { from, previous } = node.inputs[k]!;
+    return previous ? state[from]!.last! : this.#work[from]!.values;
+  }
 }
 
+/** Marks what is not zero. */
 function findEvents(values: Float32Array, events: Events): void {
   let count = 0;
   for (let i = 0; i < values.length; i++) {

@@ -7,10 +7,10 @@
  * Words: a *population* is an elementwise node with the dense nodes that feed it and only it. One
  * invocation carries a *group* of up to 32 neighbouring elements: it owns a word of spikes.
  */
-import fireText from "../../shaders/fire.wgsl" with { type: "text" };
-import { LAYERS } from "../layers/mod.ts";
+import { layerNamed, type PointwiseLayer } from "../layers/mod.ts";
 import type { DenseOp, PlanEdge, PlanNode, PointwiseOp } from "../model/plan.ts";
 import { joinKernel, type Kernel, OUTPUT_BEGIN, restLiteral, TURNS_MAX } from "./kernels.ts";
+import { layerTexts, shareNames } from "./layer_texts.ts";
 import type { Layout } from "./layout.ts";
 import { type Parameters, quadsOf } from "./parameters.ts";
 
@@ -52,7 +52,7 @@ export function writeFused(
   lanes: number,
 ): FusedKernel | null {
   const populations = populationsOf(layout, lanes);
-  if (populations === null) return null;
+  if (populations === null || shareNames(layersOf(populations))) return null;
   const turns = turnsPerStep(populations, layout, lanes);
   const width = populations.reduce((sum, each) => sum + each.width, 0);
   const tile = Math.min(
@@ -124,6 +124,10 @@ function turnsPerStep(
   }, 2);
 }
 
+function layersOf(populations: readonly Population[]): PointwiseLayer[] {
+  return [...new Set(populations.map(({ op }) => layerNamed(op.layer)))];
+}
+
 class FusedWriter {
   readonly #layout: Layout;
   readonly #parameters: Parameters;
@@ -150,10 +154,9 @@ class FusedWriter {
   }
 
   write(): Kernel {
-    const layers = new Set(this.#populations.map(({ op }) => LAYERS[op.layer]));
+    const layers = layersOf(this.#populations);
     const code = joinKernel(this.#layout, {}, [
-      fireText,
-      ...[...layers].map(({ wgsl }) => wgsl),
+      layerTexts(layers),
       `var<workgroup> held_values: array<u32, ${Math.max(1, this.#sharedWords)}>;
 var<private> sums: array<vec4f, ${GROUP_QUADS_MAX}>;
 
@@ -176,7 +179,7 @@ fn late_word(row: Row, t: u32, base: u32, width: u32, last: u32, w: u32) -> u32 
       ...this.#populations.map((population) => this.#population(population)),
       this.#main(),
     ]);
-    return { label: "frame", code, groups: 1, perStep: false };
+    return { label: "frame", code, groups: 1, perStep: false, layers };
   }
 
   #main(): string {
@@ -233,7 +236,7 @@ fn main(
   /** All steps from begin to end of one group: the sums, then the layer's step element by element. */
   #population(population: Population): string {
     const { node, op, quads, terms } = population;
-    const layer = LAYERS[op.layer];
+    const layer = layerNamed(op.layer);
     const elements = quads * 4;
     const states = layer.state.map(({ name }) => node.state.find((each) => each.name === name)!);
     const coefsAt = this.#parameters.coefsAt.get(node.index)!;

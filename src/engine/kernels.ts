@@ -7,8 +7,9 @@ import bindings from "../../shaders/bindings.wgsl" with { type: "text" };
 import convText from "../../shaders/conv.wgsl" with { type: "text" };
 import delayText from "../../shaders/delay.wgsl" with { type: "text" };
 import denseText from "../../shaders/dense.wgsl" with { type: "text" };
-import fireText from "../../shaders/fire.wgsl" with { type: "text" };
+import maxPoolText from "../../shaders/max_pool.wgsl" with { type: "text" };
 import numericText from "../../shaders/numeric.wgsl" with { type: "text" };
+import passOnText from "../../shaders/pass_on.wgsl" with { type: "text" };
 import poolText from "../../shaders/pool.wgsl" with { type: "text" };
 import commitSkeleton from "../../shaders/skeleton_commit.wgsl" with { type: "text" };
 import emitSkeleton from "../../shaders/skeleton_emit.wgsl" with { type: "text" };
@@ -16,8 +17,18 @@ import linearSkeleton from "../../shaders/skeleton_linear.wgsl" with { type: "te
 import pointwiseSkeleton from "../../shaders/skeleton_pointwise.wgsl" with { type: "text" };
 import { GanglionError } from "../base/errors.ts";
 import { wordsOf } from "../base/numeric.ts";
-import { LAYERS } from "../layers/mod.ts";
-import type { ConvOp, DenseOp, PlanEdge, PlanNode, PoolOp, StateField } from "../model/plan.ts";
+import { layerNamed, type PointwiseLayer } from "../layers/mod.ts";
+import type {
+  ConvOp,
+  DenseOp,
+  MaxPoolOp,
+  PlanEdge,
+  PlanNode,
+  PoolOp,
+  StateField,
+} from "../model/plan.ts";
+import { layerTexts } from "./layer_texts.ts";
+import { fanInText, type KernelParts, plasticKernel, tapsKernels } from "./history_kernels.ts";
 import {
   type Layout,
   OUTPUT_HEADER_WORDS,
@@ -34,6 +45,8 @@ export interface Kernel {
   readonly groups: number;
   /** True: the grid's y is the steps of the pass; false: the kernel loops over them itself. */
   readonly perStep: boolean;
+  /** The layers whose own text is part of the code. */
+  readonly layers?: readonly PointwiseLayer[];
 }
 
 /** A state field recorded by a pointwise kernel: where it goes within a row's output. */
@@ -49,7 +62,7 @@ export interface FieldProbe {
 export const TURNS_MAX = 60_000;
 const WORKGROUP_MAX = 64;
 
-type Constants = Record<string, number | boolean>;
+export type Constants = Record<string, number | boolean>;
 
 export class KernelWriter {
   readonly #layout: Layout;
@@ -66,10 +79,17 @@ export class KernelWriter {
       case "dense":
       case "conv":
       case "pool":
+      case "max_pool":
         return this.#linear(node, node.op);
       case "pointwise":
       case "delay":
+      case "permute":
+      case "connect":
         return [this.#pointwise(node, probes)];
+      case "taps":
+        return tapsKernels(node, node.op, this.#parts(node));
+      case "plastic":
+        return [plasticKernel(node, node.op, this.#parts(node))];
       case "input":
         return [];
     }
@@ -128,7 +148,20 @@ export class KernelWriter {
     };
   }
 
-  #linear(node: PlanNode, op: DenseOp | ConvOp | PoolOp): Kernel[] {
+  #parts(node: PlanNode): KernelParts {
+    return {
+      layout: this.#layout,
+      coefs: this.#parameters.coefsAt.get(node.index)!,
+      turnsMax: TURNS_MAX,
+      edges: node.inputs.map((edge, k) => this.#edge(edge, k)),
+      fanIn: fanInText(node, this.#parameters.coefsAt.get(node.index)!),
+      targets: { TARGET: this.#layout.targets[node.index]!, ...this.#lastConstants(node) },
+      workgroupOf,
+      join: (constants, parts) => this.#join(constants, parts),
+    };
+  }
+
+  #linear(node: PlanNode, op: DenseOp | ConvOp | PoolOp | MaxPoolOp): Kernel[] {
     const { constants, text, quads, units, unitTurns } = linearShape(node, op);
     if (unitTurns > TURNS_MAX) {
       throw new GanglionError(
@@ -156,12 +189,12 @@ export class KernelWriter {
         SEGMENT_LAST: end === units,
         ...this.#lastConstants(node),
       };
-      if (op.op !== "pool") {
-        all["HAS_BIAS"] = op.bias !== null;
-        all["BIAS"] = this.#parameters.coefsAt.get(node.index)!;
-      } else {
+      if (op.op === "pool") {
         all["HAS_SCALE"] = op.scale !== null;
         all["SCALE"] = this.#parameters.coefsAt.get(node.index)!;
+      } else if (op.op !== "max_pool") {
+        all["HAS_BIAS"] = op.bias !== null;
+        all["BIAS"] = this.#parameters.coefsAt.get(node.index)!;
       }
       kernels.push({
         label: node.name,
@@ -191,16 +224,21 @@ export class KernelWriter {
     };
     const body = node.op.op === "delay"
       ? this.#delayBody(node, constants)
-      : this.#layerBody(node, probes);
+      : node.op.op === "pointwise"
+      ? this.#layerBody(node, probes)
+      : passOnText;
     const edges = node.inputs.map((edge, k) => this.#edge(edge, k));
-    const sum = node.inputs.map((_, k) => `edge_${k}(row, i, t)`)
-      .reduce((total, edge) => `exact(${total} + ${edge})`);
-    const fanIn = `fn fan_in(row: Row, i: u32, t: u32) -> f32 {\n  return ${sum};\n}\n`;
     return {
       label: node.name,
-      code: this.#join(constants, [...edges, fanIn, body, pointwiseSkeleton]),
+      code: this.#join(constants, [
+        ...edges,
+        fanInText(node, this.#parameters.coefsAt.get(node.index)!),
+        body,
+        pointwiseSkeleton,
+      ]),
       groups: Math.ceil(groups / workgroup),
       perStep: false,
+      ...(node.op.op === "pointwise" ? { layers: [layerNamed(node.op.layer)] } : {}),
     };
   }
 
@@ -219,7 +257,7 @@ export class KernelWriter {
   /** open, advance and shut of a layer: its state and coefficients live in private arrays meanwhile. */
   #layerBody(node: PlanNode, probes: readonly FieldProbe[]): string {
     if (node.op.op !== "pointwise") throw new Error("not a layer");
-    const layer = LAYERS[node.op.layer];
+    const layer = layerNamed(node.op.layer);
     const coefsAt = this.#parameters.coefsAt.get(node.index)!;
     const fields = layer.state.map(({ name }) => node.state.find((field) => field.name === name)!);
     const load = fields.map((field, k) =>
@@ -238,8 +276,7 @@ export class KernelWriter {
     });
     const states = Math.max(1, layer.state.length);
     const counts = Math.max(1, layer.coefficients.length);
-    return `${fireText}
-${layer.wgsl}
+    return `${layerTexts([layer])}
 var<private> own: array<f32, ${states}>;
 var<private> own_coefs: array<f32, ${counts}>;
 
@@ -378,7 +415,7 @@ interface LinearShape {
   readonly unitTurns: number;
 }
 
-function linearShape(node: PlanNode, op: DenseOp | ConvOp | PoolOp): LinearShape {
+function linearShape(node: PlanNode, op: DenseOp | ConvOp | PoolOp | MaxPoolOp): LinearShape {
   if (op.op === "dense") {
     const blockQuads = quadsOf(op);
     return {
@@ -406,6 +443,17 @@ function linearShape(node: PlanNode, op: DenseOp | ConvOp | PoolOp): LinearShape
     PAD_Y: op.pad[0],
     PAD_X: op.pad[1],
   };
+  if (op.op === "max_pool") {
+    // A maximum is not cut into segments.
+    const unitTurns = 4 * op.kernel[0] * (op.kernel[1] + 1) + 4;
+    return {
+      constants: window,
+      text: maxPoolText,
+      quads: Math.ceil(node.size / 4),
+      units: 1,
+      unitTurns,
+    };
+  }
   if (op.op === "pool") {
     return {
       constants: window,

@@ -5,6 +5,7 @@
 import { GanglionError } from "../base/errors.ts";
 import { wordsOf } from "../base/numeric.ts";
 import type { Plan, PlanNode } from "../model/plan.ts";
+import { ringOf } from "../model/row_state.ts";
 
 /** Words before the rows in the upload buffer: the generation, and padding. */
 export const UPLOAD_HEADER_WORDS = 4;
@@ -87,10 +88,11 @@ export function layOut(plan: Plan, options: LayoutOptions): Layout {
   const rings = new Map<number, { offset: number; steps: number }>();
   let ringWords = 0;
   for (const node of plan.nodes) {
-    if (node.op.op !== "delay") continue;
-    const steps = node.op.stepsMax + frame;
+    const ring = ringOf(node);
+    if (ring === null) continue;
+    const steps = ring.steps + frame;
     rings.set(node.index, { offset: ringWords, steps });
-    ringWords += steps * node.size;
+    ringWords += steps * ring.size;
   }
   const uploadBytes = 4 * (UPLOAD_ROW_WORDS + frame * plan.sampleSize);
   const outputBytes = 4 * (OUTPUT_HEADER_WORDS + frame * plan.outputSize);

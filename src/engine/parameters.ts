@@ -1,12 +1,12 @@
 /** The plan's parameters packed for the device: weights as vec4 over outputs, coefficients in one array. */
-import type { ConvOp, DenseOp, Plan } from "../model/plan.ts";
+import type { ConvOp, DenseOp, Plan, PlasticOp, TapsOp } from "../model/plan.ts";
 
 export interface Parameters {
   /** vec4f, node after node; each node pads its outputs to four. */
   readonly weights: Float32Array;
   /** By node: first vec4 of its weights. */
   readonly weightsAt: ReadonlyMap<number, number>;
-  /** Coefficients, biases, pool scales, delays (as numbers). */
+  /** Coefficients, biases, pool scales, delays (as numbers), synapses with delays, fast weights. */
   readonly coefs: Float32Array;
   /** By node: first of its coefficients. */
   readonly coefsAt: ReadonlyMap<number, number>;
@@ -45,6 +45,15 @@ export function packParameters(plan: Plan): Parameters {
       case "delay":
         coefs = Float32Array.from(op.steps);
         break;
+      case "permute":
+        coefs = Float32Array.from(op.from);
+        break;
+      case "taps":
+        coefs = packTaps(op);
+        break;
+      case "plastic":
+        coefs = concatenate([op.weights, op.alpha, op.rates], plasticLength(op));
+        break;
     }
     coefsAt.set(index, scalars);
     if (coefs !== null) {
@@ -58,6 +67,18 @@ export function packParameters(plan: Plan): Parameters {
     coefs: concatenate(coefParts, Math.max(4, scalars)),
     coefsAt,
   };
+}
+
+/** starts, then source, delay and weight of each synapse, then the bias; whole numbers as numbers. */
+function packTaps({ starts, sources, delays, weights, bias }: TapsOp): Float32Array {
+  const synapses = new Float32Array(3 * weights.length);
+  weights.forEach((weight, k) => synapses.set([sources[k]!, delays[k]!, weight], 3 * k));
+  const length = starts.length + synapses.length + (bias?.length ?? 0);
+  return concatenate([Float32Array.from(starts), synapses, ...(bias ? [bias] : [])], length);
+}
+
+function plasticLength({ weights, alpha, rates }: PlasticOp): number {
+  return weights.length + alpha.length + rates.length;
 }
 
 /** [rows][outputs] → [rows][quads·4], zeros behind each row. */

@@ -3,11 +3,11 @@
  * dispatched, and the buffers of one step in flight. Built before the first frame, never on a request
  * without `record`.
  */
-import { GanglionError } from "../base/errors.ts";
 import { type PlanBlock, type Probe, probesOf } from "../model/plan.ts";
 import { type FieldProbe, type Kernel, type KernelWriter, OUTPUT_BEGIN } from "./kernels.ts";
 import type { FusedKernel } from "./fused.ts";
 import type { Layout } from "./layout.ts";
+import { shaderError } from "./shader_errors.ts";
 
 /** Bytes between two passes in the uniform buffer: WebGPU's default alignment of dynamic offsets. */
 export const PASS_BYTES = 256;
@@ -93,7 +93,7 @@ export class PipelineCache {
     return pipeline;
   }
 
-  async #build({ label, code }: Kernel): Promise<GPUComputePipeline> {
+  async #build({ label, code, layers }: Kernel): Promise<GPUComputePipeline> {
     const module = this.#device.createShaderModule({ label, code });
     try {
       return await this.#device.createComputePipelineAsync({
@@ -102,23 +102,8 @@ export class PipelineCache {
         compute: { module, entryPoint: "main" },
       });
     } catch (cause) {
-      const text = await compilationText(module);
-      throw new GanglionError(
-        "model_unsupported",
-        `The kernel of "${label}" does not compile on this device${text}`,
-        { node: label },
-        { cause },
-      );
+      throw await shaderError(this.#device, label, code, layers ?? [], cause);
     }
-  }
-}
-
-async function compilationText(module: GPUShaderModule): Promise<string> {
-  try {
-    const { messages } = await module.getCompilationInfo();
-    return messages.map((each) => `\n  line ${each.lineNum}: ${each.message}`).join("");
-  } catch {
-    return ""; // Bun's Dawn has no getCompilationInfo.
   }
 }
 

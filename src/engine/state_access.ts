@@ -1,6 +1,6 @@
 /** Reads and writes one row's state in its canonical form, translating from the device's layout. */
 import type { Plan } from "../model/plan.ts";
-import { checkState, stateTensors } from "../model/row_state.ts";
+import { checkState, ringOf, stateTensors } from "../model/row_state.ts";
 import type { RowState } from "./executor.ts";
 import { type Layout, rowOffset } from "./layout.ts";
 
@@ -56,12 +56,13 @@ export class StateAccess {
       } else {
         const ring = this.#layout.rings.get(node.index)!;
         const [head, filled] = [row[field.offset]!, row[field.offset + 1]!];
-        const steps = size / node.size;
+        const width = ringOf(node)!.size;
+        const steps = size / width;
         const line = tensors[name] = new Float32Array(size);
         for (let age = 1; age <= Math.min(steps, filled); age++) {
           const entry = (head + ring.steps - age) % ring.steps;
-          const at = stateWords + ring.offset + entry * node.size;
-          line.set(values.subarray(at, at + node.size), (steps - age) * node.size);
+          const at = stateWords + ring.offset + entry * width;
+          line.set(values.subarray(at, at + width), (steps - age) * width);
         }
       }
     }
@@ -85,7 +86,7 @@ export class StateAccess {
         });
       } else {
         const ring = this.#layout.rings.get(node.index)!;
-        const steps = given.length / node.size;
+        const steps = ringOf(node)!.steps;
         row.set([steps % ring.steps, steps], field.offset);
         const at = (slot * ringWords + ring.offset) * 4;
         this.#device.queue.writeBuffer(this.#rings, at, given.slice());

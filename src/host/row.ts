@@ -4,7 +4,7 @@
  */
 import type { RowState } from "../engine/executor.ts";
 import type { Plan } from "../model/plan.ts";
-import { stateTensors } from "../model/row_state.ts";
+import { ringOf, stateTensors } from "../model/row_state.ts";
 import { DelayLine } from "./delay_line.ts";
 
 export interface NodeState {
@@ -25,7 +25,7 @@ export function rowFromState(plan: Plan, state: RowState): HostRow {
     let line: DelayLine | null = null;
     for (const field of node.state) {
       const values = state.tensors[`${node.name}.${field.name}`]!;
-      if (field.name === "ring") line = DelayLine.fromOldestFirst(values, node.size);
+      if (field.name === "ring") line = DelayLine.fromOldestFirst(values, ringOf(node)!.size);
       else if (field.name === "last") last = values.slice();
       else fields.push(values.slice());
     }

@@ -5,7 +5,7 @@
 import { snap } from "../base/numeric.ts";
 import cuba_li_wgsl from "../../shaders/cuba_li.wgsl" with { type: "text" };
 import cuba_lif_wgsl from "../../shaders/cuba_lif.wgsl" with { type: "text" };
-import { MODE_CUBA_OLD, type PointwiseLayer } from "./define.ts";
+import { defineLayer, MODE_CUBA_OLD, type PointwiseLayer } from "./define.ts";
 import { afterFire, fire } from "./lif.ts";
 
 const f = Math.fround;
@@ -21,7 +21,7 @@ function advance(x: number, state: Float32Array, coef: Float32Array, mode: numbe
   return v;
 }
 
-export const cubaLif: PointwiseLayer = {
+export const cubaLif: PointwiseLayer = defineLayer({
   name: "cuba_lif",
   wgsl: cuba_lif_wgsl,
   state: [{ name: "i", rest: 0 }, { name: "v", rest: 0 }],
@@ -33,13 +33,13 @@ export const cubaLif: PointwiseLayer = {
     if (spike) state[1] = afterFire(v, coef[5]!, coef[6]!, mode);
     return spike ? 1 : 0;
   },
-};
+});
 
-export const cubaLi: PointwiseLayer = {
+export const cubaLi: PointwiseLayer = defineLayer({
   name: "cuba_li",
   wgsl: cuba_li_wgsl,
   state: [{ name: "i", rest: 0 }, { name: "v", rest: 0 }],
   coefficients: ["decay_syn", "gain_syn", "decay", "gain", "leak"],
   emits: "real",
   step: advance,
-};
+});

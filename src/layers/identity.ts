@@ -1,13 +1,13 @@
 /** The sum of the incoming edges, unchanged: joins several edges, and gives a model's output a node. */
 import { snap } from "../base/numeric.ts";
 import wgsl from "../../shaders/identity.wgsl" with { type: "text" };
-import type { PointwiseLayer } from "./define.ts";
+import { defineLayer, type PointwiseLayer } from "./define.ts";
 
-export const identity: PointwiseLayer = {
+export const identity: PointwiseLayer = defineLayer({
   name: "identity",
   wgsl,
   state: [],
   coefficients: [],
   emits: "same",
   step: (x) => snap(x),
-};
+});

@@ -2,12 +2,12 @@
 import { snap } from "../base/numeric.ts";
 import if_wgsl from "../../shaders/if.wgsl" with { type: "text" };
 import integrator_wgsl from "../../shaders/integrator.wgsl" with { type: "text" };
-import type { PointwiseLayer } from "./define.ts";
+import { defineLayer, type PointwiseLayer } from "./define.ts";
 import { afterFire, fire } from "./lif.ts";
 
 const f = Math.fround;
 
-export const integrateAndFire: PointwiseLayer = {
+export const integrateAndFire: PointwiseLayer = defineLayer({
   name: "if",
   wgsl: if_wgsl,
   state: [{ name: "v", rest: 0 }],
@@ -19,9 +19,9 @@ export const integrateAndFire: PointwiseLayer = {
     state[0] = spike ? afterFire(v, coef[1]!, coef[2]!, mode) : v;
     return spike ? 1 : 0;
   },
-};
+});
 
-export const integrator: PointwiseLayer = {
+export const integrator: PointwiseLayer = defineLayer({
   name: "integrator",
   wgsl: integrator_wgsl,
   state: [{ name: "v", rest: 0 }],
@@ -32,4 +32,4 @@ export const integrator: PointwiseLayer = {
     state[0] = v;
     return v;
   },
-};
+});

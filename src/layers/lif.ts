@@ -2,7 +2,13 @@
 import { snap } from "../base/numeric.ts";
 import li_wgsl from "../../shaders/li.wgsl" with { type: "text" };
 import lif_wgsl from "../../shaders/lif.wgsl" with { type: "text" };
-import { MODE_GE, MODE_RESET_NONE, MODE_RESET_SUBTRACT, type PointwiseLayer } from "./define.ts";
+import {
+  defineLayer,
+  MODE_GE,
+  MODE_RESET_NONE,
+  MODE_RESET_SUBTRACT,
+  type PointwiseLayer,
+} from "./define.ts";
 
 const f = Math.fround;
 
@@ -18,7 +24,7 @@ export function afterFire(v: number, threshold: number, reset: number, mode: num
   return reset;
 }
 
-export const lif: PointwiseLayer = {
+export const lif: PointwiseLayer = defineLayer({
   name: "lif",
   wgsl: lif_wgsl,
   state: [{ name: "v", rest: 0 }],
@@ -30,9 +36,9 @@ export const lif: PointwiseLayer = {
     state[0] = spike ? afterFire(v, coef[3]!, coef[4]!, mode) : v;
     return spike ? 1 : 0;
   },
-};
+});
 
-export const leakyIntegrator: PointwiseLayer = {
+export const leakyIntegrator: PointwiseLayer = defineLayer({
   name: "li",
   wgsl: li_wgsl,
   state: [{ name: "v", rest: 0 }],
@@ -43,4 +49,4 @@ export const leakyIntegrator: PointwiseLayer = {
     state[0] = v;
     return v;
   },
-};
+});

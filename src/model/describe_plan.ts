@@ -1,6 +1,7 @@
 /** A plan in numbers and words that JSON can hold: what `inspect --json` and the API show of a model. */
 import { type EdgeKind, type Plan, type PlanNode, type PlanNote, probesOf } from "./plan.ts";
-import { LAYERS } from "../layers/mod.ts";
+import { layerNamed } from "../layers/mod.ts";
+import { ringOf } from "./row_state.ts";
 
 export interface NodeSummary {
   readonly name: string;
@@ -83,8 +84,9 @@ function summary(plan: Plan, node: PlanNode): NodeSummary {
   };
 }
 
-function ringBytes({ op, size }: PlanNode): number {
-  return op.op === "delay" ? op.stepsMax * size * 4 : 0;
+function ringBytes(node: PlanNode): number {
+  const ring = ringOf(node);
+  return ring === null ? 0 : ring.steps * ring.size * 4;
 }
 
 function parameterCount({ op }: PlanNode): number {
@@ -96,6 +98,10 @@ function parameterCount({ op }: PlanNode): number {
       return op.coefficients.length;
     case "delay":
       return op.steps.length;
+    case "taps":
+      return 2 * op.weights.length + (op.bias?.length ?? 0);
+    case "plastic":
+      return 2 * op.weights.length + op.rates.length;
     default:
       return 0;
   }
@@ -121,10 +127,22 @@ function details({ op, size }: PlanNode): string {
     }
     case "pool":
       return `${windowText(op)}${op.scale === null ? "" : `, times ${short(op.scale[0]!)}`}`;
+    case "max_pool":
+      return `max, ${windowText(op)}`;
+    case "permute":
+      return "the values in another order";
+    case "connect":
+      return op.how === "and" ? "the product" : "the first times 1 minus the second";
     case "delay":
       return `${range(op.steps)} steps`;
+    case "taps":
+      return `${op.weights.length} synapses, ${op.inputs} to ${op.outputs}, ${range(op.delays)} ` +
+        `steps, w ${range(op.weights)}${op.bias === null ? "" : `, bias ${range(op.bias)}`}`;
+    case "plastic":
+      return `${op.rule}, ${op.size} to ${op.size}, w ${range(op.weights)}, ` +
+        `alpha ${range(op.alpha)}`;
     case "pointwise":
-      return LAYERS[op.layer].coefficients.map((name, row) =>
+      return layerNamed(op.layer).coefficients.map((name, row) =>
         `${name} ${range(op.coefficients.subarray(row * size, (row + 1) * size))}`
       ).join(", ");
   }

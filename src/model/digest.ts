@@ -4,6 +4,7 @@
  * model and notes do not count.
  */
 import { createHash } from "node:crypto";
+import { contentOf, layerNamed, LAYERS } from "../layers/mod.ts";
 import type { Plan } from "./plan.ts";
 
 export function digestOf(plan: Omit<Plan, "digest">): string {
@@ -19,6 +20,12 @@ export function digestOf(plan: Omit<Plan, "digest">): string {
     },
   );
   hash.update(text);
+  // A layer of the user's is part of what the plan computes; the built-in ones are known by name.
+  for (const { op } of nodes) {
+    if (op.op === "pointwise" && !(op.layer in LAYERS)) {
+      hash.update(contentOf(layerNamed(op.layer)));
+    }
+  }
   for (const array of arrays) {
     hash.update(new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
   }

@@ -6,12 +6,15 @@
 import { canonicalise, roundHalfEven } from "../base/numeric.ts";
 import {
   type LayerName,
+  layerOfNirType,
   LAYERS,
   MODE_CUBA_OLD,
   MODE_GE,
   MODE_RESET_NONE,
   MODE_RESET_SUBTRACT,
+  type PointwiseLayer,
 } from "../layers/mod.ts";
+import { definedLayerOp } from "./defined_layer.ts";
 import type { Notes } from "./flat_graph.ts";
 import type { NirNode, NirTensor } from "./nir.ts";
 import { invalidNode } from "./nir_error.ts";
@@ -42,7 +45,10 @@ type Coefficients = Readonly<Record<string, (element: number) => number>>;
 
 /** A neuron, Threshold or Scale of `size` elements as an elementwise op. */
 export function pointwiseOp(name: string, node: NirNode, size: number, step: Step): PointwiseOp {
-  const layer = LAYER_OF[node.type]!;
+  const layer = LAYER_OF[node.type];
+  if (layer === undefined) {
+    return definedOp(name, node, size, layerOfNirType(node.type)!, step);
+  }
   const wanted = LAYERS[layer].coefficients;
   const make = coefficientsOf(name, node, step);
   const coefficients = new Float32Array(wanted.length * size);
@@ -65,6 +71,21 @@ export function pointwiseOp(name: string, node: NirNode, size: number, step: Ste
     mode: modeOf(layer, step.settings),
     coefficients: canonicalise(coefficients),
   };
+}
+
+/** A layer of a user's own: its fields are its parameters. */
+function definedOp(
+  name: string,
+  node: NirNode,
+  size: number,
+  layer: PointwiseLayer,
+  { dt }: Step,
+): PointwiseOp {
+  const read = Object.keys(layer.parameters).map((key) =>
+    [key, reader(tensorOf(node, key))] as const
+  );
+  const valuesAt = (i: number) => Object.fromEntries(read.map(([key, at]) => [key, at(i)]));
+  return definedLayerOp(name, layer, size, valuesAt, dt);
 }
 
 function coefficientsOf(name: string, node: NirNode, step: Step): Coefficients {

@@ -1,9 +1,9 @@
 /**
  * What travels on the edges that leave each node: spikes, small counts, or any numbers. Nodes that only
- * pass on (sums, sum pools, delays) take the least kind that holds all that comes in; in a cycle that
+ * pass on (sums, products, sum and max pools, delays) take the least kind that holds all that comes in; in a cycle that
  * is found by raising kinds until nothing changes.
  */
-import { LAYERS } from "../layers/mod.ts";
+import { layerNamed } from "../layers/mod.ts";
 import type { EdgeKind, PlanOp } from "./plan.ts";
 
 export interface KindNode {
@@ -22,7 +22,8 @@ export function edgeKinds(nodes: readonly KindNode[]): EdgeKind[] {
     changed = false;
     nodes.forEach(({ op, inputs }, index) => {
       if (!passesOn(op)) return;
-      const sums = op.op === "pool" || inputs.length > 1;
+      const sums = op.op === "pool" || op.op === "max_pool" ||
+        (inputs.length > 1 && op.op !== "connect");
       const height = Math.max(sums ? 1 : 0, ...inputs.map(({ from }) => HEIGHT[kinds[from]!]));
       if (height <= HEIGHT[kinds[index]!]) return;
       kinds[index] = height === 1 ? "count" : "real";
@@ -33,10 +34,11 @@ export function edgeKinds(nodes: readonly KindNode[]): EdgeKind[] {
 }
 
 function passesOn(op: PlanOp): boolean {
-  return op.op === "delay" || (op.op === "pool" && op.scale === null) ||
-    (op.op === "pointwise" && LAYERS[op.layer].emits === "same");
+  return ["delay", "permute", "connect", "max_pool"].includes(op.op) ||
+    (op.op === "pool" && op.scale === null) ||
+    (op.op === "pointwise" && layerNamed(op.layer).emits === "same");
 }
 
-function emitted(layer: keyof typeof LAYERS): EdgeKind {
-  return LAYERS[layer].emits === "spike" ? "spike" : "real";
+function emitted(layer: string): EdgeKind {
+  return layerNamed(layer).emits === "spike" ? "spike" : "real";
 }

@@ -3,6 +3,7 @@
  * afterwards: the model input is node 0; nodes with weights, pools and delays have one edge (several
  * are joined in a `Sum` node, `<node>.sum`); the model's output is a node of its own.
  */
+import { layerOfNirType } from "../layers/mod.ts";
 import { cutCycles } from "./cycles.ts";
 import type { Arc } from "./digraph.ts";
 import type { FlatGraph, Notes } from "./flat_graph.ts";
@@ -92,7 +93,7 @@ function cut(
   const cuts = cutCycles({
     names,
     arcs: edges,
-    isNeuron: (node) => NEURONS.has(types[node]!),
+    isNeuron: (node) => NEURONS.has(types[node]!) || layerOfNirType(types[node]!) !== undefined,
     isDelay: (node) => delays.get(names[node]!)?.every((steps) => steps >= 1) ?? false,
   }, wanted);
   for (const index of cuts.previous) {

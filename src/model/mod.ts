@@ -17,3 +17,4 @@ export { applyVariables, type Variables } from "./variables.ts";
 export { writeNirBytes } from "./write_nir.ts";
 export { describePlan, type NodeSummary, type PlanSummary } from "./describe_plan.ts";
 export { printPlan } from "./print_plan.ts";
+export { readSafetensors, type Tensor, writeSafetensors } from "./safetensors.ts";

@@ -3,6 +3,8 @@
  * that is not in it is refused, since ignoring it could change what the model computes.
  */
 
+import { layerOfNirType } from "../layers/mod.ts";
+
 /** `numbers`: any numbers. `whole`: whole numbers. `padding`: whole numbers, `same` or `valid`. */
 export type FieldForm = "numbers" | "whole" | "padding";
 
@@ -68,10 +70,22 @@ const FIELDS = {
 
 /** The rules of a type's fields by name, or undefined when no such type is served. */
 export function fieldsOf(type: string): ReadonlyMap<string, FieldRule> | undefined {
-  return TABLE.get(type);
+  return TABLE.get(type) ?? definedFields(type);
 }
 
-/** Every type that is served but `NIRGraph`. */
+/** The parameters of a layer that was defined with this NIR type. */
+function definedFields(type: string): ReadonlyMap<string, FieldRule> | undefined {
+  const layer = layerOfNirType(type);
+  if (layer === undefined) return undefined;
+  return new Map(
+    Object.entries(layer.parameters).map(([name, { default: absent }]) => [
+      name,
+      absent === undefined ? numbers : { form: "numbers", absent },
+    ]),
+  );
+}
+
+/** Every type that is served but `NIRGraph` and those of layers that a user defined. */
 export function knownTypes(): string[] {
   return [...TABLE.keys()];
 }
@@ -86,5 +100,6 @@ export function populationFields(type: string): string[] {
   if (type === "Threshold") return ["threshold"];
   if (type === "Delay") return ["delay"];
   const neuron = ["I", "IF", "LI", "LIF", "CubaLI", "CubaLIF"].includes(type);
-  return neuron ? [...TABLE.get(type)!.keys()] : [];
+  if (neuron) return [...TABLE.get(type)!.keys()];
+  return TABLE.has(type) ? [] : [...definedFields(type)?.keys() ?? []];
 }

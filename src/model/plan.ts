@@ -6,8 +6,6 @@
  * Nodes stand in execution order of one time step. All values of a node are flat, row-major, time
  * left out; `size` is the number of values a step.
  */
-import type { LayerName } from "../layers/mod.ts";
-
 /**
  * What travels on the edges that leave a node: one bit a value; small integers as f32; any f32; or,
  * for the model input alone, decided for every frame (0/1 values travel as bits).
@@ -68,7 +66,8 @@ export interface PoolOp {
  */
 export interface PointwiseOp {
   readonly op: "pointwise";
-  readonly layer: LayerName;
+  /** Name of a built-in layer, or of one that `defineLayer` made known. */
+  readonly layer: string;
   readonly mode: number;
   readonly coefficients: Float32Array;
 }
@@ -80,19 +79,72 @@ export interface DelayOp {
   readonly stepsMax: number;
 }
 
+/** The largest value of a window; positions outside the input do not count. */
+export interface MaxPoolOp extends Omit<PoolOp, "op" | "scale"> {
+  readonly op: "max_pool";
+}
+
+/** y[i] = x[from[i]]. */
+export interface PermuteOp {
+  readonly op: "permute";
+  readonly from: Uint32Array;
+}
+
+/** Of two incoming edges s and r: `and` is s * r, `iand` is s * (1 - r). */
+export interface ConnectOp {
+  readonly op: "connect";
+  readonly how: "and" | "iand";
+}
+
+/**
+ * Synapses with weights and delays of their own: output j adds w * x(t - delay)[source] over its
+ * synapses, `starts[j]` up to `starts[j + 1]`, in their order; the bias last. `stepsMax` is the longest
+ * delay, at least 1.
+ */
+export interface TapsOp {
+  readonly op: "taps";
+  readonly inputs: number;
+  readonly outputs: number;
+  readonly starts: Uint32Array;
+  readonly sources: Uint32Array;
+  readonly delays: Uint32Array;
+  readonly weights: Float32Array;
+  readonly bias: Float32Array | null;
+  readonly stepsMax: number;
+}
+
+/**
+ * Fast weights: its two edges bring what a population emits now (post) and emitted the step before
+ * (pre). First the trace learns, `hebb` [size][size], pre in rows; then y = post (W + alpha hebb), which
+ * the population sees a step later. `rates` are the rule's numbers, see src/layers/fast_weights.ts.
+ */
+export interface PlasticOp {
+  readonly op: "plastic";
+  readonly rule: "decaying" | "oja" | "modulated" | "retroactive";
+  readonly size: number;
+  readonly weights: Float32Array;
+  readonly alpha: Float32Array;
+  readonly rates: Float32Array;
+}
+
 export type PlanOp =
   | { readonly op: "input" }
   | DenseOp
   | ConvOp
   | PoolOp
+  | MaxPoolOp
   | PointwiseOp
-  | DelayOp;
+  | PermuteOp
+  | ConnectOp
+  | DelayOp
+  | TapsOp
+  | PlasticOp;
 
 /** One array of a node's state that is versioned with the row. `offset` counts u32 words in the row. */
 export interface StateField {
   /** `v`, `i`, … as the layer declares them, or `last` for the output that a cut edge reads. */
   readonly name: string;
-  /** `bits`: spikes packed 32 a word, bit 0 first; `u32`: the delay ring's head and fill. */
+  /** `bits`: spikes packed 32 a word, bit 0 first; `u32`: head and fill of a ring of past inputs. */
   readonly type: "f32" | "bits" | "u32";
   readonly offset: number;
   readonly words: number;
@@ -169,7 +221,8 @@ export interface Plan {
 
 /**
  * Values that a session may record: `<node>.s` (spikes leaving the node), `<node>.y` (other values
- * leaving it), and `<node>.<state>` for each f32 state field, after the step (a membrane after reset).
+ * leaving it), and `<node>.<state>` for each f32 state field of an elementwise layer, after the step (a
+ * membrane after reset).
  */
 export interface Probe {
   readonly name: string;
@@ -189,7 +242,7 @@ export function probesOf(plan: Plan): Probe[] {
     const suffix = node.kind === "spike" ? "s" : "y";
     probes.push({ name: `${name}.${suffix}`, node: index, field: null, size, shape });
     for (const field of node.state) {
-      if (field.type === "f32" && field.name !== "last") {
+      if (node.op.op === "pointwise" && field.type === "f32" && field.name !== "last") {
         probes.push({ name: `${name}.${field.name}`, node: index, field: field.name, size, shape });
       }
     }

@@ -1,6 +1,6 @@
 /** Laid-out nodes → `PlanNode`s: operations with their numbers, edge kinds, places of the state. */
 import { sizeOf, wordsOf } from "../base/numeric.ts";
-import { LAYERS } from "../layers/mod.ts";
+import { layerNamed } from "../layers/mod.ts";
 import { pointwiseOp, type Step } from "./discretise.ts";
 import type { FlatGraph } from "./flat_graph.ts";
 import { edgeKinds } from "./kinds.ts";
@@ -96,8 +96,13 @@ function delayOp(given: Uint32Array, cuts: boolean): PlanOp {
   return stepsMax === 0 ? IDENTITY : { op: "delay", steps, stepsMax };
 }
 
-/** The layer's own fields, a delay's ring, then what a cut edge reads. `late` is its kind, or null. */
-function stateOf(op: PlanOp, size: number, late: EdgeKind | null, start: number): StateField[] {
+/** The layer's own fields, a ring of inputs, then what a cut edge reads. `late` is its kind, or null. */
+export function stateOf(
+  op: PlanOp,
+  size: number,
+  late: EdgeKind | null,
+  start: number,
+): StateField[] {
   const fields: StateField[] = [];
   let offset = start;
   const add = (name: string, type: StateField["type"], words: number, rest: number): void => {
@@ -105,9 +110,13 @@ function stateOf(op: PlanOp, size: number, late: EdgeKind | null, start: number)
     offset += words;
   };
   if (op.op === "pointwise") {
-    for (const { name, rest } of LAYERS[op.layer].state) add(name, "f32", size, rest);
+    for (const { name, rest } of layerNamed(op.layer).state) add(name, "f32", size, rest);
   }
-  if (op.op === "delay") add("ring", "u32", 2, 0); // head, filled
+  if (op.op === "plastic") {
+    add("hebb", "f32", op.size * op.size, 0);
+    if (op.rule === "retroactive") add("eligibility", "f32", op.size * op.size, 0);
+  }
+  if (op.op === "delay" || op.op === "taps") add("ring", "u32", 2, 0); // head, filled
   if (late === "spike") add("last", "bits", wordsOf(size), 0);
   else if (late !== null) add("last", "f32", size, 0);
   return fields;

@@ -1,15 +1,21 @@
 /** The canonical tensors of a row's state: their names, sizes and rest values, the same for all executors. */
 import type { RowState } from "../engine/executor.ts";
-import type { Plan, PlanNode } from "./plan.ts";
+import type { Plan, PlanNode, StateField } from "./plan.ts";
 import { GanglionError } from "../base/errors.ts";
 
 export interface StateTensor {
-  /** `node.field`, or `node.ring` for a delay line ([stepsMax][size], oldest first). */
+  /** `node.field`, or `node.ring` for a line of past inputs ([steps][inputs], oldest first). */
   readonly name: string;
   readonly node: PlanNode;
   readonly field: string;
   readonly size: number;
   readonly rest: number;
+}
+
+/** The past inputs that a node keeps, or null: values a step, and steps. */
+export function ringOf({ op, size }: PlanNode): { size: number; steps: number } | null {
+  if (op.op === "delay") return { size, steps: op.stepsMax };
+  return op.op === "taps" ? { size: op.inputs, steps: op.stepsMax } : null;
 }
 
 export function stateTensors(plan: Plan): StateTensor[] {
@@ -18,12 +24,17 @@ export function stateTensors(plan: Plan): StateTensor[] {
       name: `${node.name}.${field.name}`,
       node,
       field: field.name,
-      size: node.op.op === "delay" && field.name === "ring"
-        ? node.op.stepsMax * node.size
-        : node.size,
+      size: tensorSize(node, field),
       rest: field.rest,
     }))
   );
+}
+
+function tensorSize(node: PlanNode, { type, words }: StateField): number {
+  if (type === "f32") return words;
+  if (type === "bits") return node.size;
+  const ring = ringOf(node)!;
+  return ring.steps * ring.size;
 }
 
 /** The state every session starts from. */

@@ -3,10 +3,11 @@
  * shaders. Nothing is skipped, packed or reordered. Slow on purpose; every executor is held to it.
  */
 import type { BatchRow, ExecutorInfo } from "../engine/executor.ts";
-import { LAYERS } from "../layers/mod.ts";
+import { layerNamed } from "../layers/mod.ts";
 import type { Plan, PlanNode } from "../model/plan.ts";
 import { conv, dense, pool } from "./gather.ts";
 import { HostExecutor, type HostOptions, hostStateBytes } from "../host/host_executor.ts";
+import { connect, maxPool, permute, plastic, taps } from "../host/gathers.ts";
 import type { HostRow, NodeState } from "../host/row.ts";
 
 const f = Math.fround;
@@ -35,7 +36,7 @@ export class ReferenceExecutor extends HostExecutor {
     for (let t = 0; t < row.steps; t++) {
       const values: Float32Array[] = [row.input.subarray(t * sampleSize, (t + 1) * sampleSize)];
       for (const node of nodes.slice(1)) {
-        values[node.index] = stepNode(node, fanIn(node, values, state), state[node.index]!);
+        values[node.index] = stepNode(node, edgesOf(node, values, state), state[node.index]!);
       }
       for (const node of nodes) state[node.index]!.last?.set(values[node.index]!);
       output.set(values[this.plan.output]!, t * outputSize);
@@ -45,11 +46,17 @@ export class ReferenceExecutor extends HostExecutor {
   }
 }
 
-/** Incoming edges added left to right; a cut edge gives the source's output of the step before. */
-function fanIn(node: PlanNode, values: readonly Float32Array[], state: HostRow): Float32Array {
-  const edges = node.inputs.map(({ from, previous }) =>
-    previous ? state[from]!.last! : values[from]!
-  );
+/** What each edge brings; a cut edge gives the source's output of the step before. */
+function edgesOf(
+  node: PlanNode,
+  values: readonly Float32Array[],
+  state: HostRow,
+): readonly Float32Array[] {
+  return node.inputs.map(({ from, previous }) => previous ? state[from]!.last! : values[from]!);
+}
+
+/** Edges added left to right. */
+function fanIn(edges: readonly Float32Array[]): Float32Array {
   const sum = edges[0]!.slice();
   for (const edge of edges.slice(1)) {
     for (let i = 0; i < sum.length; i++) sum[i] = f(sum[i]! + edge[i]!);
@@ -57,9 +64,14 @@ function fanIn(node: PlanNode, values: readonly Float32Array[], state: HostRow):
   return sum;
 }
 
-function stepNode(node: PlanNode, x: Float32Array, state: NodeState): Float32Array {
+function stepNode(
+  node: PlanNode,
+  edges: readonly Float32Array[],
+  state: NodeState,
+): Float32Array {
   const { op, size } = node;
   const y = new Float32Array(size);
+  const x = fanIn(edges);
   switch (op.op) {
     case "dense":
       dense(op, x, y);
@@ -70,6 +82,21 @@ function stepNode(node: PlanNode, x: Float32Array, state: NodeState): Float32Arr
     case "pool":
       pool(op, x, y);
       break;
+    case "max_pool":
+      maxPool(op, x, y);
+      break;
+    case "permute":
+      permute(op, x, y);
+      break;
+    case "connect":
+      connect(op, edges[0]!, edges[1]!, y);
+      break;
+    case "taps":
+      taps(op, x, state.line!, y);
+      break;
+    case "plastic":
+      plastic(op, edges[0]!, edges[1]!, state.fields, y);
+      break;
     case "delay":
       for (let i = 0; i < size; i++) {
         const delay = op.steps[i]!;
@@ -78,7 +105,7 @@ function stepNode(node: PlanNode, x: Float32Array, state: NodeState): Float32Arr
       state.line!.push(x);
       break;
     case "pointwise": {
-      const layer = LAYERS[op.layer];
+      const layer = layerNamed(op.layer);
       const own = new Float32Array(layer.state.length);
       const coef = new Float32Array(layer.coefficients.length);
       for (let i = 0; i < size; i++) {

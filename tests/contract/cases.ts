@@ -4,10 +4,11 @@
  */
 import assert from "node:assert/strict";
 import type { BatchRow, Executor, RowState } from "../../src/engine/executor.ts";
-import { MODE_CUBA_OLD, MODE_GE, MODE_RESET_SUBTRACT } from "../../src/layers/mod.ts";
+import { FAST_RULES, MODE_CUBA_OLD, MODE_GE, MODE_RESET_SUBTRACT } from "../../src/layers/mod.ts";
 import { type Plan, probesOf } from "../../src/model/plan.ts";
 import { ReferenceExecutor } from "../../src/reference/mod.ts";
 import { SlotScheduler } from "../../src/scheduler/slot_scheduler.ts";
+import { plasticPlan, ratesPlan, residualPlan, tapsPlan } from "../support/layer_plans.ts";
 import {
   convPlan,
   dense,
@@ -50,6 +51,15 @@ export const PLANS: readonly Plan[] = [
   recurrentPlan(8),
   wirePlan(9),
   lateReaderPlan(10),
+  mlpPlan(11, "alif", MODE_GE | MODE_RESET_SUBTRACT),
+  mlpPlan(12, "alif", 0),
+  mlpPlan(13, "rate_tanh", 0),
+  mlpPlan(14, "rate_sigmoid", 0),
+  tapsPlan(15),
+  ...FAST_RULES.map((rule, k) => plasticPlan(16 + k, rule)),
+  residualPlan(20, "and"),
+  residualPlan(21, "iand"),
+  ratesPlan(22),
 ];
 
 export function bits(values: Float32Array): Uint32Array {

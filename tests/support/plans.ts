@@ -2,7 +2,7 @@
  * Plans written by hand for the contract suite: small, seeded, and covering every operation, edge kind
  * and state form without the model lane in between.
  */
-import { roundHalfEven, sizeOf, wordsOf } from "../../src/base/numeric.ts";
+import { roundHalfEven, sizeOf } from "../../src/base/numeric.ts";
 import { type LayerName, LAYERS, MODE_GE, MODE_RESET_SUBTRACT } from "../../src/layers/mod.ts";
 import type {
   EdgeKind,
@@ -11,8 +11,8 @@ import type {
   PlanEdge,
   PlanNode,
   PlanOp,
-  StateField,
 } from "../../src/model/plan.ts";
+import { stateOf } from "../../src/model/plan_nodes.ts";
 
 export type { LayerName } from "../../src/layers/mod.ts";
 
@@ -36,7 +36,7 @@ export class Random {
   }
 }
 
-interface NodeSpec {
+export interface NodeSpec {
   readonly name: string;
   readonly op: PlanOp;
   readonly inputs: readonly (string | { from: string; previous: true })[];
@@ -59,19 +59,8 @@ export function makePlan(
   let offset = 0;
   const nodes: PlanNode[] = specs.map((spec, index) => {
     const size = sizeOf(spec.shape);
-    const state: StateField[] = [];
-    const add = (field: string, type: StateField["type"], words: number, rest = 0) => {
-      state.push({ name: field, type, offset, words, rest });
-      offset += words;
-    };
-    if (spec.op.op === "pointwise") {
-      for (const each of LAYERS[spec.op.layer].state) add(each.name, "f32", size, each.rest);
-    }
-    if (spec.op.op === "delay") add("ring", "u32", 2);
-    if (readLater.has(spec.name)) {
-      if (spec.kind === "spike") add("last", "bits", wordsOf(size));
-      else add("last", "f32", size);
-    }
+    const state = stateOf(spec.op, size, readLater.has(spec.name) ? spec.kind : null, offset);
+    offset += state.reduce((words, field) => words + field.words, 0);
     const inputs: PlanEdge[] = spec.inputs.map((edge) =>
       typeof edge === "string"
         ? { from: indexOf(edge), previous: false }
@@ -149,6 +138,11 @@ export function pointwise(
     threshold: [0.2, 0.9],
     reset: [-0.2, 0.1],
     scale: [-1.5, 1.5],
+    shift: [-0.3, 0.3],
+    bias: [-0.3, 0.3],
+    decay_adapt: [0.8, 0.99],
+    beta: [0.1, 1.5],
+    refractory: [2, 2],
   };
   const { coefficients, emits } = LAYERS[layer];
   const values = new Float32Array(coefficients.length * size);
@@ -345,7 +339,7 @@ export function lateReaderPlan(seed: number): Plan {
   ], [["w_back", "a", "w_late", "b", "both"]]);
 }
 
-function identityOf(kind: EdgeKind): { op: PlanOp; kind: EdgeKind } {
+export function identityOf(kind: EdgeKind): { op: PlanOp; kind: EdgeKind } {
   return {
     op: { op: "pointwise", layer: "identity", mode: 0, coefficients: new Float32Array(0) },
     kind,

@@ -1,5 +1,7 @@
 /** The suites that every executor must pass, by name, so that another process can be told which to run. */
 import { fixtureCases } from "../conformance/fixture_cases.ts";
+import { layerCases } from "../conformance/layer_cases.ts";
+import { modelCases } from "../conformance/model_cases.ts";
 import { randomCases } from "../conformance/random_cases.ts";
 import { sharedCases } from "../conformance/shared_cases.ts";
 import { interleavedCases } from "../scheduler/interleaved_case.ts";
@@ -10,7 +12,14 @@ import { CONTRACT, type ContractCase } from "../contract/cases.ts";
 export const SUITES = {
   contract: () => CONTRACT,
   server: () => [...SERVER, ...interleavedCases()],
-  conformance: () => [...fixtureCases(), ...sharedCases(), ...traceCases(), ...randomCases()],
+  conformance: () => [
+    ...fixtureCases(),
+    ...sharedCases(),
+    ...layerCases(),
+    ...modelCases(),
+    ...traceCases(),
+    ...randomCases(),
+  ],
 } satisfies Record<string, () => readonly ContractCase[]>;
 
 export type SuiteName = keyof typeof SUITES;
