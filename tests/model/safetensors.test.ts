@@ -66,7 +66,7 @@ test("other number types", () => {
 test.each([
   [new Uint8Array(4), /too short/],
   [Uint8Array.from([255, 255, 255, 255, 255, 255, 255, 255]), /header would have/],
-  [fileOf("{", 0), /no JSON/],
+  [fileOf("{", 0), /not JSON/],
   [fileOf([], 0), /no JSON object/],
   [fileOf({ a: tensor([2], 0, 8, "F8") }, 8), /"a" is of type "F8"/],
   [fileOf({ a: tensor([2], 0, 4) }, 4), /"a" of shape \[2\] does not fit bytes 0 to 4/],
