@@ -38,5 +38,6 @@ function passesOn(op: PlanOp): boolean {
 }
 
 function emitted(layer: keyof typeof LAYERS): EdgeKind {
-  return LAYERS[layer].emits === "spike" ? "spike" : "real";
+  const { emits } = LAYERS[layer];
+  return emits === "spike" || emits === "count" ? emits : "real";
 }

@@ -4,12 +4,20 @@
  */
 import assert from "node:assert/strict";
 import type { BatchRow, Executor, RowState } from "../../src/engine/executor.ts";
-import { MODE_CUBA_OLD, MODE_GE, MODE_RESET_SUBTRACT } from "../../src/layers/mod.ts";
+import {
+  MODE_CLAMP,
+  MODE_CUBA_OLD,
+  MODE_GE,
+  MODE_JOIN_FIRST,
+  MODE_RESET_NEXT,
+  MODE_RESET_SUBTRACT,
+} from "../../src/layers/mod.ts";
 import { type Plan, probesOf } from "../../src/model/plan.ts";
 import { ReferenceExecutor } from "../../src/reference/mod.ts";
 import { SlotScheduler } from "../../src/scheduler/slot_scheduler.ts";
 import {
   convPlan,
+  countPlan,
   dense,
   input,
   lateReaderPlan,
@@ -50,6 +58,12 @@ export const PLANS: readonly Plan[] = [
   recurrentPlan(8),
   wirePlan(9),
   lateReaderPlan(10),
+  countPlan(11),
+  mlpPlan(12, "lif", MODE_RESET_NEXT),
+  mlpPlan(13, "if", MODE_GE | MODE_RESET_SUBTRACT | MODE_CLAMP),
+  mlpPlan(14, "cuba_lif", MODE_JOIN_FIRST | MODE_RESET_NEXT),
+  mlpPlan(15, "lif_box", MODE_GE),
+  mlpPlan(16, "cuba_lif_box", MODE_CUBA_OLD),
 ];
 
 export function bits(values: Float32Array): Uint32Array {
@@ -299,6 +313,7 @@ export const CONTRACT: readonly ContractCase[] = [
     PLANS[0]!,
     PLANS[6]!,
     PLANS[7]!,
+    PLANS[10]!,
   ], async (make, plan) => {
     await withSubject(make, plan, { slots: 2, frame: 6 }, async ({ executor }) => {
       const scheduler = new SlotScheduler(executor);
