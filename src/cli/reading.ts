@@ -6,12 +6,15 @@ import type { Plan } from "../model/mod.ts";
 import { say } from "../runtime/mod.ts";
 
 export function loadOptions(settings: Settings): LoadOptions {
-  const { dt, discretization, compare, reset, strict } = settings;
+  const { dt, discretization, compare, reset, strict, dialect, gain, spikes } = settings;
   return {
     ...(dt === undefined ? {} : { dt }),
     ...(discretization === undefined ? {} : { discretization }),
     ...(compare === undefined ? {} : { compare }),
     ...(reset === undefined ? {} : { reset }),
+    ...(dialect === undefined ? {} : { dialect }),
+    ...(gain === undefined ? {} : { gain }),
+    ...(spikes === undefined ? {} : { spikes }),
     ...(settings["if-gain"] === undefined ? {} : { ifGain: settings["if-gain"] }),
     ...(settings["cuba-order"] === undefined ? {} : { cubaOrder: settings["cuba-order"] }),
     flattenBatch: settings["flatten-batch"],
@@ -32,7 +35,8 @@ function readCut(text: string): readonly [string, string] {
 
 /** Says what was assumed or repaired. */
 export function sayNotes(plan: Plan): void {
-  for (const { level, node, text } of plan.notes) {
+  for (const { level, code, node, text } of plan.notes) {
+    if (code === "dialect") continue; // asked for; inspect lists them
     const where = node === undefined || text.includes(`"${node}"`) ? "" : `node "${node}": `;
     say(`${level === "warning" ? "warning: " : ""}${plan.name}: ${where}${text}`);
   }

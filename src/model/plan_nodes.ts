@@ -1,8 +1,10 @@
 /** Laid-out nodes → `PlanNode`s: operations with their numbers, edge kinds, places of the state. */
 import { sizeOf, wordsOf } from "../base/numeric.ts";
 import { LAYERS } from "../layers/mod.ts";
-import { pointwiseOp, type Step } from "./discretise.ts";
+import type { Step } from "./coefficients.ts";
+import { pointwiseOp } from "./discretise.ts";
 import type { FlatGraph } from "./flat_graph.ts";
+import type { Folds } from "./fold.ts";
 import { edgeKinds } from "./kinds.ts";
 import type { LaidOutNode, Layout } from "./layout.ts";
 import { convOp, denseOp, poolOp } from "./linear.ts";
@@ -21,6 +23,7 @@ export function playableNodes(
   graph: FlatGraph,
   shapes: ReadonlyMap<string, NodeShapes>,
   delays: ReadonlyMap<string, Uint32Array>,
+  folds: Folds,
   step: Step,
 ): PlanNode[] {
   const target = sumTargets(layout);
@@ -33,7 +36,7 @@ export function playableNodes(
       node,
       inputs: node.inputs,
       shape,
-      op: opOf(node, layout, graph, shapes, delays, step),
+      op: opOf(node, layout, graph, shapes, delays, folds, step),
     };
   });
   const kinds = edgeKinds(drafts);
@@ -66,6 +69,7 @@ function opOf(
   graph: FlatGraph,
   shapes: ReadonlyMap<string, NodeShapes>,
   delays: ReadonlyMap<string, Uint32Array>,
+  folds: Folds,
   step: Step,
 ): PlanOp {
   const node = graph.nodes.get(name);
@@ -75,17 +79,17 @@ function opOf(
   switch (type) {
     case "Affine":
     case "Linear":
-      return denseOp(name, node);
+      return denseOp(name, node, folds.weights.get(name));
     case "Conv1d":
     case "Conv2d":
-      return convOp(name, node, shape.in);
+      return convOp(name, node, shape.in, folds.weights.get(name));
     case "SumPool2d":
     case "AvgPool2d":
       return poolOp(name, node, shape.in);
     case "Delay":
       return delayOp(delays.get(name)!, layout.cutDelays.has(name));
     default:
-      return pointwiseOp(name, node, sizeOf(shape.out), step);
+      return pointwiseOp(name, node, sizeOf(shape.out), step, folds.neurons.has(name));
   }
 }
 

@@ -67,6 +67,13 @@ describe("inspect", () => {
       ifGain: "r",
       cubaOrder: "old",
       flattenBatch: true,
+      dialect: "none",
+      gain: "file",
+      form: "decay",
+      spikes: "one",
+      late: "none",
+      synapse: "after",
+      clamp: false,
     });
   });
 });

@@ -144,6 +144,13 @@ describe("GET", () => {
         ifGain: "auto",
         cubaOrder: "new",
         flattenBatch: false,
+        dialect: "none",
+        gain: "file",
+        form: "decay",
+        spikes: "one",
+        late: "none",
+        synapse: "after",
+        clamp: false,
       },
       layers: [
         { name: "input", type: "input", shape: [4], kind: "input", state: [] },
