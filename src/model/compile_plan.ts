@@ -18,6 +18,7 @@ import type { NirGraph } from "./nir.ts";
 import { type CompileOptions, dialectOf, settle } from "./options.ts";
 import type { Plan } from "./plan.ts";
 import { playableNodes } from "./plan_nodes.ts";
+import { rewireRecurrences } from "./rewire.ts";
 import { inferShapes, type NodeShapes } from "./shapes.ts";
 import { chooseDt, noteSteps } from "./time.ts";
 import { withoutWires } from "./wires.ts";
@@ -31,7 +32,8 @@ export function compilePlan(graph: NirGraph, options: CompileOptions = {}): Plan
   const { settings, chosen } = settle(withMetadata(options, graph.metadata, notes));
   const dialect = dialectOf(options);
   noteChoices(chosen, notes);
-  const read = flattenGraph(graph, settings.strict, notes);
+  const whole = dialect?.byKind ? rewireRecurrences(graph, notes) : graph;
+  const read = flattenGraph(whole, settings.strict, notes);
   const shapes = inferShapes(read, settings, notes);
   const { dt, source } = chooseDt(read, graph.metadata, options.dt, dialect, notes);
   noteSteps(read, dt, notes);

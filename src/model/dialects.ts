@@ -36,6 +36,8 @@ export interface Dialect {
   readonly dt: readonly [value: number | "gains" | null, why: string];
   readonly choices: Choices;
   readonly rules: readonly DialectRule[];
+  /** Nested graphs of a neuron and weights around it are read by the kinds of their nodes: rewire.ts. */
+  readonly byKind?: boolean;
   /** What a tau below dt probably means in this framework's files. */
   readonly shortTau?: string;
 }
@@ -51,6 +53,7 @@ const SNNTORCH: Dialect = {
   version: "1.0.0",
   source: "import_nir.py, _neurons/leaky.py, _neurons/synaptic.py",
   dt: [1e-4, "dt is the constant 1e-4 of import_nir.py and export_nir.py"],
+  byKind: true,
   choices: {
     discretization: ["euler", "beta = 1 - dt/tau"],
     compare: ["gt", "spikes where mem - threshold > 0"],
@@ -96,6 +99,7 @@ const NORSE: Dialect = {
     reset: ["zero", "the v_reset of its own parameters, 0; the file's is not read"],
     gain: ["no_r", "r of LIF, LI and IF is not used; a CubaLIF multiplies its current by r"],
     form: ["box", "v + dv; a CubaLIF is w_in, a leaky box with v_leak, r, a LIF box with v_leak"],
+    rest: ["leak", "initial_state is v = v_leak, and the current of a CubaLIF is such a box"],
     cubaOrder: ["new", "the LIF box gets the current of the same step"],
   },
   rules: [
@@ -202,6 +206,7 @@ const SPYX: Dialect = {
   version: "1.0.0",
   source: "nir.py, nn.py",
   dt: [1, "the default of from_nir(dt=1)"],
+  byKind: true,
   choices: {
     discretization: ["euler", "beta = 1 - dt/tau"],
     compare: ["gt", "spikes where V - threshold > 0"],

@@ -42,6 +42,7 @@ const CHOICES = {
   spikes: ["one", "many"],
   late: ["none", "spikes", "weights"],
   synapse: ["after", "before"],
+  rest: ["zero", "leak"],
 } as const;
 
 const DEFAULTS: Omit<Settings, "dialect" | "strict"> = {
@@ -56,6 +57,7 @@ const DEFAULTS: Omit<Settings, "dialect" | "strict"> = {
   spikes: "one",
   late: "none",
   synapse: "after",
+  rest: "zero",
   clamp: false,
 };
 

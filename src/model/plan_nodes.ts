@@ -1,7 +1,7 @@
 /** Laid-out nodes → `PlanNode`s: operations with their numbers, edge kinds, places of the state. */
 import { sizeOf, wordsOf } from "../base/numeric.ts";
 import { LAYERS } from "../layers/mod.ts";
-import type { Step } from "./coefficients.ts";
+import { restsOf, type Step } from "./coefficients.ts";
 import { pointwiseOp } from "./discretise.ts";
 import type { FlatGraph } from "./flat_graph.ts";
 import type { Folds } from "./fold.ts";
@@ -49,7 +49,9 @@ export function playableNodes(
   return drafts.map(({ node, inputs, shape, op }, index): PlanNode => {
     const size = sizeOf(shape);
     const kind = kinds[index]!;
-    const state = stateOf(op, size, readLate.has(index) ? kind : null, offset);
+    const given = op.op === "pointwise" ? graph.nodes.get(node.name) : undefined;
+    const rests = given === undefined ? {} : restsOf(node.name, given, step);
+    const state = stateOf(op, size, readLate.has(index) ? kind : null, offset, rests);
     offset += state.reduce((words, field) => words + field.words, 0);
     return { index, name: node.name, type: node.type, inputs, shape, size, kind, op, state };
   });
@@ -101,7 +103,13 @@ function delayOp(given: Uint32Array, cuts: boolean): PlanOp {
 }
 
 /** The layer's own fields, a delay's ring, then what a cut edge reads. `late` is its kind, or null. */
-function stateOf(op: PlanOp, size: number, late: EdgeKind | null, start: number): StateField[] {
+function stateOf(
+  op: PlanOp,
+  size: number,
+  late: EdgeKind | null,
+  start: number,
+  rests: Readonly<Record<string, number>>,
+): StateField[] {
   const fields: StateField[] = [];
   let offset = start;
   const add = (name: string, type: StateField["type"], words: number, rest: number): void => {
@@ -109,7 +117,7 @@ function stateOf(op: PlanOp, size: number, late: EdgeKind | null, start: number)
     offset += words;
   };
   if (op.op === "pointwise") {
-    for (const { name, rest } of LAYERS[op.layer].state) add(name, "f32", size, rest);
+    for (const { name, rest } of LAYERS[op.layer].state) add(name, "f32", size, rests[name] ?? rest);
   }
   if (op.op === "delay") add("ring", "u32", 2, 0); // head, filled
   if (late === "spike") add("last", "bits", wordsOf(size), 0);

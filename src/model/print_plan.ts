@@ -55,7 +55,7 @@ function head(summary: PlanSummary): string {
 
 /** Options that the frameworks seldom differ in, where they are not the usual. */
 function extras(options: PlanSummary["options"]): string[][] {
-  const { flattenBatch, gain, form, spikes, late, synapse, clamp } = options;
+  const { flattenBatch, gain, form, spikes, late, synapse, rest, clamp } = options;
   const words = [
     flattenBatch ? "Flatten counts the batch" : "",
     gain === "file" ? "" : `gain ${gain}`,
@@ -63,6 +63,7 @@ function extras(options: PlanSummary["options"]): string[][] {
     spikes === "one" ? "" : "several spikes a step",
     late === "none" ? "" : `${late} a step late`,
     synapse === "after" ? "" : "inputs decay with the current",
+    rest === "zero" ? "" : "starts at v_leak",
     clamp ? "IF stops at -threshold" : "",
   ].filter(Boolean);
   return words.length === 0 ? [] : [["", words.join(", ")]];

@@ -73,6 +73,7 @@ describe("inspect", () => {
       spikes: "one",
       late: "none",
       synapse: "after",
+      rest: "zero",
       clamp: false,
     });
   });

@@ -150,6 +150,7 @@ describe("GET", () => {
         spikes: "one",
         late: "none",
         synapse: "after",
+        rest: "zero",
         clamp: false,
       },
       layers: [

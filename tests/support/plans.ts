@@ -125,6 +125,7 @@ export function makePlan(
       spikes: "one",
       late: "none",
       synapse: "after",
+      rest: "zero",
       clamp: false,
     },
     sampleShape: nodes[0]!.shape,
