@@ -1,6 +1,6 @@
 // Spikes and resets, shared by all spiking neurons. Mode bits: 1 fire at >=, 2 subtract the threshold,
 // 4 no reset, 16 subtract the threshold in the next step. Otherwise the reset happens in the step of the
-// spike. Twins: src/layers/fire.ts.
+// spike. Twin: src/layers/fire.ts.
 fn fire(v: f32, threshold: f32, mode: u32) -> bool {
   if ((mode & 1u) != 0u) {
     return v >= threshold;

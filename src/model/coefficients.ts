@@ -56,14 +56,19 @@ export function gainOf(name: string, node: NirNode, step: Step): Value | null {
 
 /** Where a node's state starts, by field; what is not there starts where the layer says. */
 export function restsOf(name: string, node: NirNode, step: Step): Readonly<Record<string, number>> {
-  if (step.settings.rest === "zero" || !node.fields.has("v_leak")) return {};
-  const { data } = tensorOf(node, "v_leak");
+  const field = step.settings.rest;
+  if (field === "zero" || !node.fields.has(field)) return {};
+  const { data } = tensorOf(node, field);
   const rest = Math.fround(data[0]!);
   if (data.some((value) => Math.fround(value) !== rest)) {
-    step.notes.warn("rest_zero", "v_leak is not one value; the neuron starts at 0, not there", name);
+    step.notes.warn(
+      "rest_zero",
+      `${field} is not one value; the neuron starts at 0, not there`,
+      name,
+    );
     return {};
   }
-  return node.type.startsWith("Cuba") ? { i: rest, v: rest } : { v: rest };
+  return field === "v_leak" && node.type.startsWith("Cuba") ? { i: rest, v: rest } : { v: rest };
 }
 
 function recipe(reader: NodeReader, folded: boolean): Omit<Recipe, "mode"> {

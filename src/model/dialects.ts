@@ -99,7 +99,7 @@ const NORSE: Dialect = {
     reset: ["zero", "the v_reset of its own parameters, 0; the file's is not read"],
     gain: ["no_r", "r of LIF, LI and IF is not used; a CubaLIF multiplies its current by r"],
     form: ["box", "v + dv; a CubaLIF is w_in, a leaky box with v_leak, r, a LIF box with v_leak"],
-    rest: ["leak", "initial_state is v = v_leak, and the current of a CubaLIF is such a box"],
+    rest: ["v_leak", "initial_state is v = v_leak, and the current of a CubaLIF is such a box"],
     cubaOrder: ["new", "the LIF box gets the current of the same step"],
   },
   rules: [
@@ -236,6 +236,7 @@ const SPIKINGJELLY: Dialect = {
     discretization: ["euler", "v + (x - (v - v_reset))/tau, tau in steps"],
     compare: ["ge", "the surrogate's forward is v - v_threshold >= 0"],
     reset: ["v_reset", "hard reset to v_reset"],
+    rest: ["v_reset", "the memory v is registered with v_reset"],
     form: ["box", "decay_input, where r is 1; where r is tau/dt, v - (v - v_reset)/tau + x"],
     ifGain: ["r_dt", "an IF must have r = 1/dt and adds its input"],
     cubaOrder: ["new", "v*v_decay + current of the same step"],

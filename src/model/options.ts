@@ -42,7 +42,7 @@ const CHOICES = {
   spikes: ["one", "many"],
   late: ["none", "spikes", "weights"],
   synapse: ["after", "before"],
-  rest: ["zero", "leak"],
+  rest: ["zero", "v_leak", "v_reset"],
 } as const;
 
 const DEFAULTS: Omit<Settings, "dialect" | "strict"> = {

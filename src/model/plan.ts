@@ -172,8 +172,8 @@ export interface ReadingOptions {
   readonly late: "none" | "spikes" | "weights";
   /** An input joins a synaptic current after the current's decay, or before and decays with it. */
   readonly synapse: "after" | "before";
-  /** A leaky neuron's state starts at 0, or at its v_leak where that is one value. */
-  readonly rest: "zero" | "leak";
+  /** Where state starts: at 0, or at the node's v_leak or v_reset where that is one value. */
+  readonly rest: "zero" | "v_leak" | "v_reset";
   /** Membranes of IF neurons stop at −threshold. */
   readonly clamp: boolean;
 }

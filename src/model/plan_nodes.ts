@@ -117,7 +117,9 @@ function stateOf(
     offset += words;
   };
   if (op.op === "pointwise") {
-    for (const { name, rest } of LAYERS[op.layer].state) add(name, "f32", size, rests[name] ?? rest);
+    for (const { name, rest } of LAYERS[op.layer].state) {
+      add(name, "f32", size, rests[name] ?? rest);
+    }
   }
   if (op.op === "delay") add("ring", "u32", 2, 0); // head, filled
   if (late === "spike") add("last", "bits", wordsOf(size), 0);

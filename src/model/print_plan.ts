@@ -63,7 +63,7 @@ function extras(options: PlanSummary["options"]): string[][] {
     spikes === "one" ? "" : "several spikes a step",
     late === "none" ? "" : `${late} a step late`,
     synapse === "after" ? "" : "inputs decay with the current",
-    rest === "zero" ? "" : "starts at v_leak",
+    rest === "zero" ? "" : `starts at ${rest}`,
     clamp ? "IF stops at -threshold" : "",
   ].filter(Boolean);
   return words.length === 0 ? [] : [["", words.join(", ")]];

@@ -27,7 +27,10 @@ function rewired(graph: NirGraph, name: string, notes: Notes): NirGraph {
   if (graph.nodes.size !== 4 || parts.includes(undefined)) return graph;
   const [input, output, neuron, weights] = parts as [string, string, string, string];
   if (!graph.edges.some(([from, to]) => from === input && to === weights)) return graph;
-  const meant: NirEdge[] = [[input, neuron], [neuron, weights], [weights, neuron], [neuron, output]];
+  const meant: NirEdge[] = [[input, neuron], [neuron, weights], [weights, neuron], [
+    neuron,
+    output,
+  ]];
   notes.warn(
     "rewired_recurrence",
     `The Input of "${name}" feeds its weights; as its framework does, it was read as feeding the neuron`,

@@ -67,7 +67,9 @@ function withoutBatchAxis(graph: FlatGraph, notes: Notes): FlatGraph {
   if (!takeRest || readers.length === 0) return graph;
   notes.warn(
     "batch_axis",
-    `The Input declares ${shapeText(declared)}, but what follows takes ${shapeText(rest)}: the first ` +
+    `The Input declares ${shapeText(declared)}, but what follows takes ${
+      shapeText(rest)
+    }: the first ` +
       "axis was read as that of the batch and left out",
     graph.input,
   );

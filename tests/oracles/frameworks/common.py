@@ -8,11 +8,15 @@ every sum is exact in float32 whatever its order, and what is compared is the ne
 
 import gzip
 import json
+import os
 import pathlib
 
 import h5py
 import nir
 import numpy as np
+
+# The exporters put edges in the order of a set.
+assert os.environ.get("PYTHONHASHSEED") == "0", "run with PYTHONHASHSEED=0, for the same bytes every time"
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "fixtures" / "frameworks"
 STEPS = 120

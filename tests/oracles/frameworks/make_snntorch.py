@@ -73,7 +73,7 @@ def leaky_default():
         torch.nn.Linear(12, 5), snn.Leaky(beta=full(0.85, 5), threshold=full(0.3, 5), init_hidden=True))
     case("leaky_default", net, common.eighths(rng, 8), {"1": net[1], "3": net[3]},
          "Leaky by default: subtracts in the next step; weights raw, values as input",
-         {"reset": "subtract_next"}, ulps=64, note="raw weights: PyTorch adds in another order")
+         {"reset": "subtract_next"}, ulps=2, note="raw weights: PyTorch adds in another order")
 
 
 def synaptic():
@@ -98,7 +98,7 @@ def recurrent():
                       init_hidden=True))
     fill(net, rng, 0.8)
     case("recurrent", net, common.spikes(rng, 8), {"1.lif": net[1], "3.lif": net[3]},
-         "RLeaky and RSynaptic by default, all to all", {"reset": "subtract_next"}, ulps=8,
+         "RLeaky and RSynaptic by default, all to all", {"reset": "subtract_next"}, ulps=1,
          note="it adds (beta*mem + input) + feedback, Ganglion beta*mem + (input + feedback)")
 
 
@@ -134,7 +134,7 @@ def imported():
     output, membranes, margin = run(module, inputs, {"lif": lif})
     common.write_case("snntorch_imported", "snntorch", graph, inputs, output, membranes, {},
                       "LIF with r 4 and tau 20 steps: the threshold becomes 0.3/0.2", margin, VERSIONS,
-                      made_by="nir", ulps=8, note="its beta is 1 - dt/tau in float32, one unit off the f64 value")
+                      made_by="nir")
 
 
 for make in [leaky, leaky_default, synaptic, recurrent, conv, imported]:
