@@ -6,7 +6,9 @@ fn lif_step(
   coef: ptr<function, array<f32, 5>>,
   mode: u32,
 ) -> f32 {
-  var v = snap(exact(exact((*coef)[0] * (*state)[0]) + exact((*coef)[1] * x)) + (*coef)[2]);
+  let before = (*state)[0];
+  var v = snap(exact(exact((*coef)[0] * before) + exact((*coef)[1] * x)) + (*coef)[2]);
+  v = late_reset(v, before, (*coef)[3], mode);
   let spike = fire(v, (*coef)[3], mode);
   if (spike) {
     v = after_fire(v, (*coef)[3], (*coef)[4], mode);

@@ -146,14 +146,23 @@ export const FLAGS = {
   strict: toggle("refuses files that need a repair instead of warning"),
   compare: choice(["gt", "ge"], "a neuron fires when v > threshold, or v >= threshold [gt]"),
   reset: choice(
-    ["v_reset", "zero", "subtract", "none"],
+    ["v_reset", "zero", "subtract", "subtract_next", "none"],
     "where a membrane goes after a spike [v_reset]",
   ),
   "if-gain": choice(["auto", "r", "r_dt"], "gain of IF neurons: r, or r times dt [auto]"),
   "cuba-order": choice(["new", "old"], "CubaLIF uses the new or the old synaptic current [new]"),
   "flatten-batch": toggle("dimensions of Flatten count a batch axis"),
   cut: list("A:B", "cuts the cycle at the edge from node A to node B"),
-  dialect: text("NAME", "sets all reading options as a framework means them (not built yet)"),
+  dialect: choice(
+    ["snntorch", "norse", "sparx", "sinabs", "rockpool", "spyx", "spikingjelly", "lava"],
+    "sets all reading options to what this framework computes; other flags win",
+  ),
+  gain: choice(
+    ["file", "unit", "no_r", "threshold", "fold"],
+    "what multiplies a neuron's input: as the file says, 1, without r, 1 with the threshold " +
+      "divided instead, or folded into the weights [file]",
+  ),
+  spikes: choice(["one", "many"], "how many spikes a neuron may give in a step [one]"),
   // Who may talk to it
   host: withDefault(text("ADDRESS", "address to listen on"), "127.0.0.1"),
   port: wholeNumber(PORT, "port to listen on; 0 picks a free one"),

@@ -14,6 +14,8 @@ const READING: readonly FlagName[] = [
   "flatten-batch",
   "cut",
   "dialect",
+  "gain",
+  "spikes",
   "limit",
 ];
 

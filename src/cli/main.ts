@@ -70,10 +70,8 @@ async function help(name: string | undefined): Promise<number> {
 }
 
 function refuseUnbuilt({ settings }: Reading): void {
-  for (const name of ["dialect", "state-dir"] as const) {
-    if (settings[name] !== undefined) {
-      throw new GanglionError("usage", `--${name} is not built yet`);
-    }
+  if (settings["state-dir"] !== undefined) {
+    throw new GanglionError("usage", "--state-dir is not built yet");
   }
 }
 

@@ -14,6 +14,9 @@ export function loadOptions(call: Call): LoadOptions {
     discretization: settings.discretization,
     compare: settings.compare,
     reset: settings.reset,
+    dialect: settings.dialect,
+    gain: settings.gain,
+    spikes: settings.spikes,
     ifGain: settings["if-gain"],
     cubaOrder: settings["cuba-order"],
     flattenBatch: given(call, "flatten-batch"),
@@ -34,7 +37,8 @@ function readCut(text: string): readonly [string, string] {
 
 /** Says what was assumed or repaired. */
 export function sayNotes(plan: Plan): void {
-  for (const { level, node, text } of plan.notes) {
+  for (const { level, code, node, text } of plan.notes) {
+    if (code === "dialect") continue; // asked for; inspect lists them
     const where = node === undefined || text.includes(`"${node}"`) ? "" : `node "${node}": `;
     say(`${level === "warning" ? "warning: " : ""}${plan.name}: ${where}${text}`);
   }

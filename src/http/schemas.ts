@@ -57,7 +57,7 @@ export const ModelView = z.object({
   frame: count,
   slots: count,
   dt: z.number(),
-  dt_source: z.enum(["flag", "metadata", "inferred", "default"]),
+  dt_source: z.enum(["flag", "metadata", "dialect", "inferred", "default"]),
   discretization: z.enum(["euler", "exact"]),
   options: z.record(z.string(), z.union([z.string(), z.boolean()])),
   layers: z.array(z.object({

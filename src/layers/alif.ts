@@ -5,7 +5,7 @@
 import { snap } from "../base/numeric.ts";
 import wgsl from "../../shaders/alif.wgsl" with { type: "text" };
 import { defineLayer, type PointwiseLayer } from "./define.ts";
-import { afterFire, fire } from "./lif.ts";
+import { afterFire, fire } from "./fire.ts";
 
 const f = Math.fround;
 

@@ -5,15 +5,17 @@
 import { snap } from "../base/numeric.ts";
 import cuba_li_wgsl from "../../shaders/cuba_li.wgsl" with { type: "text" };
 import cuba_lif_wgsl from "../../shaders/cuba_lif.wgsl" with { type: "text" };
-import { defineLayer, MODE_CUBA_OLD, type PointwiseLayer } from "./define.ts";
-import { afterFire, fire } from "./lif.ts";
+import { defineLayer, MODE_CUBA_OLD, MODE_JOIN_FIRST, type PointwiseLayer } from "./define.ts";
+import { afterFire, fire, lateReset } from "./fire.ts";
 
 const f = Math.fround;
 
 /** Advances current and membrane; returns the membrane before any reset. */
-function advance(x: number, state: Float32Array, coef: Float32Array, mode: number): number {
+export function advance(x: number, state: Float32Array, coef: Float32Array, mode: number): number {
   const before = state[0]!;
-  const i = snap(f(f(coef[0]! * before) + f(coef[1]! * x)));
+  const jump = f(coef[1]! * x);
+  const joinFirst = (mode & MODE_JOIN_FIRST) !== 0;
+  const i = snap(joinFirst ? f(coef[0]! * f(before + jump)) : f(f(coef[0]! * before) + jump));
   const drive = (mode & MODE_CUBA_OLD) !== 0 ? before : i;
   const v = snap(f(f(f(coef[2]! * state[1]!) + f(coef[3]! * drive)) + coef[4]!));
   state[0] = i;
@@ -28,9 +30,10 @@ export const cubaLif: PointwiseLayer = defineLayer({
   coefficients: ["decay_syn", "gain_syn", "decay", "gain", "leak", "threshold", "reset"],
   emits: "spike",
   step(x, state, coef, mode) {
-    const v = advance(x, state, coef, mode);
+    const before = state[1]!;
+    const v = lateReset(advance(x, state, coef, mode), before, coef[5]!, mode);
     const spike = fire(v, coef[5]!, mode);
-    if (spike) state[1] = afterFire(v, coef[5]!, coef[6]!, mode);
+    state[1] = spike ? afterFire(v, coef[5]!, coef[6]!, mode) : v;
     return spike ? 1 : 0;
   },
 });

@@ -34,8 +34,11 @@ export interface PointwiseLayer {
   readonly state: readonly LayerState[];
   /** Names of the per-element coefficients, in the order of `coef`. */
   readonly coefficients: readonly string[];
-  /** `spike`: returns 0 or 1. `real`: anything. `same`: what came in (a plain sum). */
-  readonly emits: "spike" | "real" | "same";
+  /**
+   * `spike`: returns 0 or 1. `count`: whole numbers from 0. `real`: anything. `same`: what came in (a
+   * plain sum).
+   */
+  readonly emits: "spike" | "count" | "real" | "same";
   /**
    * One element, one step: the twin of the WGSL function, the same order of operations, every
    * rounding spelled with `Math.fround`. Reads and writes `state`, returns what leaves.
@@ -252,3 +255,6 @@ export const MODE_GE = 1; // fire at v >= threshold instead of v > threshold
 export const MODE_RESET_SUBTRACT = 2; // v -= threshold
 export const MODE_RESET_NONE = 4; // v is left alone (wins over subtract)
 export const MODE_CUBA_OLD = 8; // the membrane sees the current of the step before
+export const MODE_RESET_NEXT = 16; // the step after a spike subtracts the threshold, at its end
+export const MODE_JOIN_FIRST = 32; // the input joins the current before the current decays
+export const MODE_CLAMP = 64; // the membrane stops at -threshold

@@ -3,7 +3,7 @@ import { snap } from "../base/numeric.ts";
 import if_wgsl from "../../shaders/if.wgsl" with { type: "text" };
 import integrator_wgsl from "../../shaders/integrator.wgsl" with { type: "text" };
 import { defineLayer, type PointwiseLayer } from "./define.ts";
-import { afterFire, fire } from "./lif.ts";
+import { afterFire, clampBelow, fire, lateReset } from "./fire.ts";
 
 const f = Math.fround;
 
@@ -14,9 +14,11 @@ export const integrateAndFire: PointwiseLayer = defineLayer({
   coefficients: ["gain", "threshold", "reset"],
   emits: "spike",
   step(x, state, coef, mode) {
-    const v = snap(f(state[0]! + f(coef[0]! * x)));
+    const before = state[0]!;
+    const v = lateReset(snap(f(before + f(coef[0]! * x))), before, coef[1]!, mode);
     const spike = fire(v, coef[1]!, mode);
-    state[0] = spike ? afterFire(v, coef[1]!, coef[2]!, mode) : v;
+    const after = spike ? afterFire(v, coef[1]!, coef[2]!, mode) : v;
+    state[0] = clampBelow(after, coef[1]!, mode);
     return spike ? 1 : 0;
   },
 });

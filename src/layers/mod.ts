@@ -1,6 +1,8 @@
 /** The table of elementwise layers, one line each. Linear layers have no entry: see engine and reference. */
 import type { PointwiseLayer } from "./define.ts";
 import { alif } from "./alif.ts";
+import { cubaLifBox, liBox, lifBox } from "./box.ts";
+import { cubaLifCount, lifCount } from "./count.ts";
 import { cubaLi, cubaLif } from "./cuba.ts";
 import { identity } from "./identity.ts";
 import { integrateAndFire, integrator } from "./integrator.ts";
@@ -21,6 +23,11 @@ export type LayerName =
   | "integrator"
   | "cuba_lif"
   | "cuba_li"
+  | "lif_box"
+  | "li_box"
+  | "cuba_lif_box"
+  | "lif_count"
+  | "cuba_lif_count"
   | "threshold"
   | "scale"
   | "identity"
@@ -37,6 +44,11 @@ export const LAYERS: Readonly<Record<LayerName, PointwiseLayer>> = {
   integrator, // gain; state v
   cuba_lif: cubaLif, // decay_syn, gain_syn, decay, gain, leak, threshold, reset; state i, v
   cuba_li: cubaLi, // decay_syn, gain_syn, decay, gain, leak; state i, v
+  lif_box: lifBox, // gain, leak, threshold, reset; state v
+  li_box: liBox, // gain, leak; state v
+  cuba_lif_box: cubaLifBox, // gain_syn, w_in, gain, r, leak, threshold, reset; state i, v
+  lif_count: lifCount, // decay, gain, leak, threshold, per_threshold, reset; state v
+  cuba_lif_count: cubaLifCount, // decay_syn, gain_syn, decay, gain, leak, threshold, per_threshold, reset
   threshold, // threshold
   scale, // scale
   identity, // no coefficients: the sum of its edges

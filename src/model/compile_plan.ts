@@ -6,14 +6,19 @@
 import { sizeOf } from "../base/numeric.ts";
 import { cyclicParts } from "./digraph.ts";
 import { digestOf } from "./digest.ts";
-import { delaySteps, type Step } from "./discretise.ts";
+import type { Step } from "./coefficients.ts";
+import { noteChoices, noteRules, withMetadata } from "./dialect_notes.ts";
+import { delaySteps } from "./discretise.ts";
 import { type FlatGraph, Notes } from "./flat_graph.ts";
+import { foldGains } from "./fold.ts";
 import { flattenGraph } from "./graph.ts";
+import { withLateNodes } from "./late.ts";
 import { layOut } from "./layout.ts";
 import type { NirGraph } from "./nir.ts";
-import { type CompileOptions, settle } from "./options.ts";
+import { type CompileOptions, dialectOf, settle } from "./options.ts";
 import type { Plan } from "./plan.ts";
 import { playableNodes } from "./plan_nodes.ts";
+import { rewireRecurrences } from "./rewire.ts";
 import { inferShapes, type NodeShapes } from "./shapes.ts";
 import { chooseDt, noteSteps } from "./time.ts";
 import { withoutWires } from "./wires.ts";
@@ -23,27 +28,33 @@ import { withoutWires } from "./wires.ts";
  * `usage` for an option that does not fit.
  */
 export function compilePlan(graph: NirGraph, options: CompileOptions = {}): Plan {
-  const settings = settle(options);
   const notes = new Notes();
-  const flat = flattenGraph(graph, settings.strict, notes);
-  const shapes = inferShapes(flat, settings, notes);
-  const { dt, source } = chooseDt(flat, graph.metadata, options.dt, notes);
-  noteSteps(flat, dt, notes);
+  const { settings, chosen } = settle(withMetadata(options, graph.metadata, notes));
+  const dialect = dialectOf(options);
+  noteChoices(chosen, notes);
+  const whole = dialect?.byKind ? rewireRecurrences(graph, notes) : graph;
+  const read = flattenGraph(whole, settings.strict, notes);
+  const shapes = inferShapes(read, settings, notes);
+  const { dt, source } = chooseDt(read, graph.metadata, options.dt, dialect, notes);
+  noteSteps(read, dt, notes);
+  if (dialect !== null) noteRules(read, dialect, dt, notes);
+  const flat = withLateNodes(read, settings.late, dt, shapes);
   const step: Step = { dt, settings, notes };
   const delays = allDelays(flat, shapes, step);
   const looped = cycleMembers(flat);
   const bare = withoutWires(flat, (name) => isWire(flat, name, delays, looped));
   const layout = layOut(bare, delays, options.cut ?? [], notes);
-  const nodes = playableNodes(layout, bare, shapes, delays, step);
-  const { compare, reset, ifGain, cubaOrder, flattenBatch } = settings;
+  const folds = foldGains(bare, shapes, step);
+  const nodes = playableNodes(layout, bare, shapes, delays, folds, step);
+  const { discretization, strict: _, ...reading } = settings;
   const sampleShape = shapes.get(flat.input)!.out;
   const outputShape = shapes.get(flat.output)!.out;
   const plan: Omit<Plan, "digest"> = {
     name: options.name ?? graph.name,
     dt,
     dtSource: source,
-    discretization: settings.discretization,
-    options: { compare, reset, ifGain, cubaOrder, flattenBatch },
+    discretization,
+    options: reading,
     sampleShape,
     sampleSize: sizeOf(sampleShape),
     outputShape,

@@ -40,5 +40,6 @@ function passesOn(op: PlanOp): boolean {
 }
 
 function emitted(layer: string): EdgeKind {
-  return layerNamed(layer).emits === "spike" ? "spike" : "real";
+  const { emits } = layerNamed(layer);
+  return emits === "spike" || emits === "count" ? emits : "real";
 }

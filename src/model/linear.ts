@@ -6,8 +6,11 @@ import { invalidNode } from "./nir_error.ts";
 import { tensorOf } from "./nir_schema.ts";
 import type { ConvOp, DenseOp, PoolOp } from "./plan.ts";
 
+/** What multiplies the weights and the bias of an output; in f64, before they are rounded. */
+export type Gain = ((output: number) => number) | undefined;
+
 /** [..., out, in] → [blocks][inputs][outputs]. */
-export function denseOp(name: string, node: NirNode): DenseOp {
+export function denseOp(name: string, node: NirNode, gain?: Gain): DenseOp {
   const { shape, data } = tensorOf(node, "weight");
   const inputs = shape.at(-1)!;
   const outputs = shape.at(-2)!;
@@ -17,25 +20,34 @@ export function denseOp(name: string, node: NirNode): DenseOp {
     const base = b * inputs * outputs;
     for (let o = 0; o < outputs; o++) {
       for (let i = 0; i < inputs; i++) {
-        weights[base + i * outputs + o] = data[base + o * inputs + i]!;
+        const weight = data[base + o * inputs + i]!;
+        weights[base + i * outputs + o] = gain === undefined
+          ? weight
+          : weight * gain(b * outputs + o);
       }
     }
   }
-  const bias = node.type === "Affine" ? biasOf(name, node, blocks * outputs) : null;
+  const bias = node.type === "Affine" ? biasOf(name, node, blocks * outputs, gain) : null;
   return { op: "dense", blocks, inputs, outputs, weights: finish(name, "weight", weights), bias };
 }
 
 /** [Cout, Cin/groups, ky, kx] → [groups][Cin/groups][ky][kx][Cout/groups]. */
-export function convOp(name: string, node: NirNode, shape: readonly number[]): ConvOp {
+export function convOp(
+  name: string,
+  node: NirNode,
+  shape: readonly number[],
+  gain?: Gain,
+): ConvOp {
   const geometry = convGeometry(name, node, shape);
-  const weights = turnConv(tensorOf(node, "weight").data, geometry);
-  const bias = node.fields.has("bias") ? biasOf(name, node, geometry.outChannels) : null;
+  const weights = turnConv(tensorOf(node, "weight").data, geometry, gain);
+  const bias = node.fields.has("bias") ? biasOf(name, node, geometry.outChannels, gain) : null;
   return { op: "conv", ...geometry, weights: finish(name, "weight", weights), bias };
 }
 
 function turnConv(
   data: Float32Array | Float64Array,
   { inChannels, outChannels, groups, kernel }: ConvGeometry,
+  gain: Gain,
 ): Float32Array {
   const taps = (inChannels / groups) * kernel[0] * kernel[1];
   const perGroup = outChannels / groups;
@@ -43,7 +55,10 @@ function turnConv(
   for (let out = 0; out < outChannels; out++) {
     const group = Math.floor(out / perGroup);
     for (let tap = 0; tap < taps; tap++) {
-      weights[(group * taps + tap) * perGroup + (out % perGroup)] = data[out * taps + tap]!;
+      const weight = data[out * taps + tap]!;
+      weights[(group * taps + tap) * perGroup + (out % perGroup)] = gain === undefined
+        ? weight
+        : weight * gain(out);
     }
   }
   return weights;
@@ -57,7 +72,7 @@ export function poolOp(name: string, node: NirNode, shape: readonly number[]): P
 }
 
 /** A bias of one element stands for all. */
-function biasOf(name: string, node: NirNode, size: number): Float32Array {
+function biasOf(name: string, node: NirNode, size: number, gain: Gain): Float32Array {
   const { data } = tensorOf(node, "bias");
   if (data.length !== size && data.length !== 1) {
     throw invalidNode(name, `the bias has ${data.length} values for ${size} outputs`, {
@@ -65,7 +80,10 @@ function biasOf(name: string, node: NirNode, size: number): Float32Array {
     });
   }
   const bias = new Float32Array(size);
-  for (let i = 0; i < size; i++) bias[i] = data.length === 1 ? data[0]! : data[i]!;
+  for (let i = 0; i < size; i++) {
+    const value = data.length === 1 ? data[0]! : data[i]!;
+    bias[i] = gain === undefined ? value : value * gain(i);
+  }
   return finish(name, "bias", bias);
 }
 

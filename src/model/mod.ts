@@ -7,6 +7,7 @@ export { graphOf } from "./build.ts";
 export { compilePlan } from "./compile_plan.ts";
 export type { NirEdge, NirField, NirGraph, NirNode, NirTensor } from "./nir.ts";
 export type { NirLimits } from "./nir_file.ts";
+export { DIALECT_NAMES } from "./dialects.ts";
 export { decodeGraph, encodeGraph } from "./nir_wire.ts";
 export type { CompileOptions } from "./options.ts";
 export type * from "./plan.ts";

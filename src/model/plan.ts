@@ -6,6 +6,8 @@
  * Nodes stand in execution order of one time step. All values of a node are flat, row-major, time
  * left out; `size` is the number of values a step.
  */
+import { layerNamed } from "../layers/mod.ts";
+
 /**
  * What travels on the edges that leave a node: one bit a value; small integers as f32; any f32; or,
  * for the model input alone, decided for every frame (0/1 values travel as bits).
@@ -184,17 +186,50 @@ export interface PlanNote {
   readonly text: string;
 }
 
-export type DtSource = "flag" | "metadata" | "inferred" | "default";
+export type DtSource = "flag" | "metadata" | "dialect" | "inferred" | "default";
 export type Discretization = "euler" | "exact";
+
+/** Frameworks whose arithmetic is known: dialects.ts. */
+export type DialectName =
+  | "snntorch"
+  | "norse"
+  | "sparx"
+  | "sinabs"
+  | "rockpool"
+  | "spyx"
+  | "spikingjelly"
+  | "lava";
 
 /** How the file was read: NUMERICS §5. All are resolved, none is `auto` here but `ifGain`. */
 export interface ReadingOptions {
   readonly compare: "gt" | "ge";
-  readonly reset: "v_reset" | "zero" | "subtract" | "none";
+  /** `subtract_next`: the step after a spike subtracts the threshold, at its end. */
+  readonly reset: "v_reset" | "zero" | "subtract" | "subtract_next" | "none";
   readonly ifGain: "auto" | "r" | "r_dt";
   readonly cubaOrder: "new" | "old";
   /** Whether Flatten's dims count a batch axis. */
   readonly flattenBatch: boolean;
+  /** The framework whose choices hold where nothing else was asked for, or `none`. */
+  readonly dialect: DialectName | "none";
+  /**
+   * What multiplies a neuron's input. `file`: (1 − d)·r, and w_in for a CubaLIF. `unit`: 1, and v_leak
+   * is added as it is. `no_r`: 1 − d, r is not looked at but in a CubaLIF; an IF adds its input.
+   * `threshold`: 1, with the threshold divided by the file's gain. `fold`: the file's gain, multiplied
+   * into the weights before the neuron.
+   */
+  readonly gain: "file" | "unit" | "no_r" | "threshold" | "fold";
+  /** `decay`: d·v + k·x. `box`: v + k·(x − v), where the gain allows it. Equal but for rounding. */
+  readonly form: "decay" | "box";
+  /** `many`: a neuron gives as many spikes a step as there are thresholds in its membrane. */
+  readonly spikes: "one" | "many";
+  /** What hands on its values in the step after: no one, the neurons that fire, or the weights. */
+  readonly late: "none" | "spikes" | "weights";
+  /** An input joins a synaptic current after the current's decay, or before and decays with it. */
+  readonly synapse: "after" | "before";
+  /** Where state starts: at 0, or at the node's v_leak or v_reset where that is one value. */
+  readonly rest: "zero" | "v_leak" | "v_reset";
+  /** Membranes of IF neurons stop at −threshold. */
+  readonly clamp: boolean;
 }
 
 export interface Plan {
@@ -233,13 +268,18 @@ export interface Probe {
   readonly shape: readonly number[];
 }
 
+/** Spikes, one or several a step and element. */
+function givesSpikes({ kind, op }: PlanNode): boolean {
+  return kind === "spike" || (op.op === "pointwise" && layerNamed(op.layer).emits === "count");
+}
+
 /** Every probe of a plan, in plan order. */
 export function probesOf(plan: Plan): Probe[] {
   const probes: Probe[] = [];
   for (const node of plan.nodes) {
     if (node.op.op === "input") continue;
     const { name, index, size, shape } = node;
-    const suffix = node.kind === "spike" ? "s" : "y";
+    const suffix = givesSpikes(node) ? "s" : "y";
     probes.push({ name: `${name}.${suffix}`, node: index, field: null, size, shape });
     for (const field of node.state) {
       if (node.op.op === "pointwise" && field.type === "f32" && field.name !== "last") {

@@ -1,8 +1,10 @@
 /** Laid-out nodes → `PlanNode`s: operations with their numbers, edge kinds, places of the state. */
 import { sizeOf, wordsOf } from "../base/numeric.ts";
 import { layerNamed } from "../layers/mod.ts";
-import { pointwiseOp, type Step } from "./discretise.ts";
+import { restsOf, type Step } from "./coefficients.ts";
+import { pointwiseOp } from "./discretise.ts";
 import type { FlatGraph } from "./flat_graph.ts";
+import type { Folds } from "./fold.ts";
 import { edgeKinds } from "./kinds.ts";
 import type { LaidOutNode, Layout } from "./layout.ts";
 import { convOp, denseOp, poolOp } from "./linear.ts";
@@ -21,6 +23,7 @@ export function playableNodes(
   graph: FlatGraph,
   shapes: ReadonlyMap<string, NodeShapes>,
   delays: ReadonlyMap<string, Uint32Array>,
+  folds: Folds,
   step: Step,
 ): PlanNode[] {
   const target = sumTargets(layout);
@@ -33,7 +36,7 @@ export function playableNodes(
       node,
       inputs: node.inputs,
       shape,
-      op: opOf(node, layout, graph, shapes, delays, step),
+      op: opOf(node, layout, graph, shapes, delays, folds, step),
     };
   });
   const kinds = edgeKinds(drafts);
@@ -46,7 +49,9 @@ export function playableNodes(
   return drafts.map(({ node, inputs, shape, op }, index): PlanNode => {
     const size = sizeOf(shape);
     const kind = kinds[index]!;
-    const state = stateOf(op, size, readLate.has(index) ? kind : null, offset);
+    const given = op.op === "pointwise" ? graph.nodes.get(node.name) : undefined;
+    const rests = given === undefined ? {} : restsOf(node.name, given, step);
+    const state = stateOf(op, size, readLate.has(index) ? kind : null, offset, rests);
     offset += state.reduce((words, field) => words + field.words, 0);
     return { index, name: node.name, type: node.type, inputs, shape, size, kind, op, state };
   });
@@ -66,6 +71,7 @@ function opOf(
   graph: FlatGraph,
   shapes: ReadonlyMap<string, NodeShapes>,
   delays: ReadonlyMap<string, Uint32Array>,
+  folds: Folds,
   step: Step,
 ): PlanOp {
   const node = graph.nodes.get(name);
@@ -75,17 +81,17 @@ function opOf(
   switch (type) {
     case "Affine":
     case "Linear":
-      return denseOp(name, node);
+      return denseOp(name, node, folds.weights.get(name));
     case "Conv1d":
     case "Conv2d":
-      return convOp(name, node, shape.in);
+      return convOp(name, node, shape.in, folds.weights.get(name));
     case "SumPool2d":
     case "AvgPool2d":
       return poolOp(name, node, shape.in);
     case "Delay":
       return delayOp(delays.get(name)!, layout.cutDelays.has(name));
     default:
-      return pointwiseOp(name, node, sizeOf(shape.out), step);
+      return pointwiseOp(name, node, sizeOf(shape.out), step, folds.neurons.has(name));
   }
 }
 
@@ -102,6 +108,7 @@ export function stateOf(
   size: number,
   late: EdgeKind | null,
   start: number,
+  rests: Readonly<Record<string, number>> = {},
 ): StateField[] {
   const fields: StateField[] = [];
   let offset = start;
@@ -110,7 +117,9 @@ export function stateOf(
     offset += words;
   };
   if (op.op === "pointwise") {
-    for (const { name, rest } of layerNamed(op.layer).state) add(name, "f32", size, rest);
+    for (const { name, rest } of layerNamed(op.layer).state) {
+      add(name, "f32", size, rests[name] ?? rest);
+    }
   }
   if (op.op === "plastic") {
     add("hebb", "f32", op.size * op.size, 0);

@@ -3,6 +3,7 @@
  * there with its reason.
  */
 import { describePlan, type NodeSummary, type PlanSummary } from "./describe_plan.ts";
+import { DIALECTS } from "./dialects.ts";
 import type { Plan } from "./plan.ts";
 
 const WIDTH = 100;
@@ -15,6 +16,7 @@ export function printPlan(plan: Plan): string {
     section("Parameters", parameters(summary)),
     section("Blocks", blocks(summary)),
     section("Cut edges: the reader sees the step before", cuts(summary)),
+    section("Choices of the dialect", choices(summary)),
     section("Assumptions and warnings", notes(summary)),
     section("Names for record", wrap(summary.probes, "  ")),
   ];
@@ -27,6 +29,7 @@ function section(title: string, lines: readonly string[]): string {
 
 function head(summary: PlanSummary): string {
   const { options } = summary;
+  const dialect = options.dialect === "none" ? null : DIALECTS[options.dialect];
   const rings = summary.ringBytes === 0 ? "" : ` + ${bytes(summary.ringBytes)} in delay rings`;
   const rows = [
     ["model", summary.name],
@@ -34,21 +37,42 @@ function head(summary: PlanSummary): string {
     ["input", shape(summary.sampleShape)],
     ["output", `${shape(summary.outputShape)} ${summary.outputKind}`],
     ["time step", `${summary.dt} s (${DT_WORDS[summary.dtSource]})`],
+    ...(dialect === null ? [] : [
+      ["dialect", `${options.dialect}: as ${dialect.title} ${dialect.version} computes`],
+    ]),
     [
       "reading",
       `${summary.discretization}, fires at v ${options.compare === "gt" ? ">" : ">="} ` +
       `threshold, reset ${options.reset}, IF gain ${options.ifGain}, CubaLIF ${options.cubaOrder} ` +
-      `current${options.flattenBatch ? ", Flatten counts the batch" : ""}`,
+      "current",
     ],
+    ...extras(options),
     ["numbers", `${summary.parameters} (weights, biases, coefficients)`],
     ["state", `${bytes(summary.stateBytes)} a session${rings}`],
   ];
   return table(rows, "").join("\n");
 }
 
+/** Options that the frameworks seldom differ in, where they are not the usual. */
+function extras(options: PlanSummary["options"]): string[][] {
+  const { flattenBatch, gain, form, spikes, late, synapse, rest, clamp } = options;
+  const words = [
+    flattenBatch ? "Flatten counts the batch" : "",
+    gain === "file" ? "" : `gain ${gain}`,
+    form === "decay" ? "" : `form ${form}`,
+    spikes === "one" ? "" : "several spikes a step",
+    late === "none" ? "" : `${late} a step late`,
+    synapse === "after" ? "" : "inputs decay with the current",
+    rest === "zero" ? "" : `starts at ${rest}`,
+    clamp ? "IF stops at -threshold" : "",
+  ].filter(Boolean);
+  return words.length === 0 ? [] : [["", words.join(", ")]];
+}
+
 const DT_WORDS = {
   flag: "as given",
   metadata: "from the file's metadata",
+  dialect: "the dialect's",
   inferred: "inferred from the file's gains",
   default: "the default, for the file does not say",
 } as const;
@@ -94,11 +118,17 @@ function cuts(summary: PlanSummary): string[] {
   return table(summary.cuts.map(({ from, to }) => [from, `to ${to}`, `--cut ${from}:${to}`]), "  ");
 }
 
+function choices(summary: PlanSummary): string[] {
+  return summary.notes.filter(({ code }) => code === "dialect").flatMap(({ text }) =>
+    wrap(text.split(" "), "      ").map((line, n) => n === 0 ? `  - ${line.trimStart()}` : line)
+  );
+}
+
 /** Notes that say the same of several nodes stand together. */
 function notes(summary: PlanSummary): string[] {
   const groups = new Map<string, { mark: string; code: string; text: string; nodes: string[] }>();
   for (const { level, code, node, text } of summary.notes) {
-    if (code === "cut_edge") continue; // these have a section of their own
+    if (code === "cut_edge" || code === "dialect") continue; // these have sections of their own
     const key = `${level} ${code} ${text}`;
     const mark = level === "warning" ? "!" : "-";
     const group = groups.get(key) ?? { mark, code, text, nodes: [] };

@@ -23,10 +23,11 @@ export interface ShapeOptions {
 export const VALUES_MAX = 2 ** 26;
 
 export function inferShapes(
-  graph: FlatGraph,
+  given: FlatGraph,
   options: ShapeOptions,
   notes: Notes,
 ): Map<string, NodeShapes> {
+  const graph = options.strict ? given : withoutBatchAxis(given, notes);
   const inputs = pushShapes(graph, options);
   const shapes = new Map<string, NodeShapes>();
   let total = 0;
@@ -47,6 +48,44 @@ export function inferShapes(
   }
   checkEdges(graph, shapes, options, notes);
   return shapes;
+}
+
+/**
+ * Exporters that were given a sample with its batch write that axis into the Input, and the Output: an axis
+ * of 1 that nobody behind the Input takes.
+ */
+function withoutBatchAxis(graph: FlatGraph, notes: Notes): FlatGraph {
+  const input = graph.nodes.get(graph.input)!;
+  const declared = input.type === "Input" ? declaredShape(graph.input, input) : null;
+  if (declared === null || declared.length < 2 || declared[0] !== 1) return graph;
+  const rest = declared.slice(1);
+  const readers = graph.edges.filter(([from]) => from === graph.input).map(([, to]) => to);
+  const takeRest = readers.every((name) => {
+    const own = ownInput(name, graph.nodes.get(name)!);
+    return own !== null && sameShape(own, rest);
+  });
+  if (!takeRest || readers.length === 0) return graph;
+  notes.warn(
+    "batch_axis",
+    `The Input declares ${shapeText(declared)}, but what follows takes ${
+      shapeText(rest)
+    }: the first ` +
+      "axis was read as that of the batch and left out",
+    graph.input,
+  );
+  const nodes = new Map(graph.nodes);
+  nodes.set(graph.input, withShape(input, rest));
+  const output = graph.nodes.get(graph.output)!;
+  const out = output.type === "Output" ? declaredShape(graph.output, output) : null;
+  if (out !== null && out.length > 1 && out[0] === 1) {
+    nodes.set(graph.output, withShape(output, out.slice(1)));
+  }
+  return { ...graph, nodes };
+}
+
+function withShape(node: NirNode, shape: readonly number[]): NirNode {
+  const data = Float64Array.from(shape);
+  return { ...node, fields: new Map([...node.fields, ["shape", { shape: [data.length], data }]]) };
 }
 
 /** What enters each node, as far as it can be known. */

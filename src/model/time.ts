@@ -3,6 +3,7 @@
  * inferred from gains that were made to be 1 with it, else 1e-4. Anything but the flag is noted.
  */
 import { GanglionError } from "../base/errors.ts";
+import type { Dialect } from "./dialects.ts";
 import type { FlatGraph, Notes } from "./flat_graph.ts";
 import type { NirField } from "./nir.ts";
 import { tensorOf } from "./nir_schema.ts";
@@ -24,6 +25,7 @@ export function chooseDt(
   graph: FlatGraph,
   metadata: ReadonlyMap<string, NirField>,
   flag: number | undefined,
+  dialect: Dialect | null,
   notes: Notes,
 ): TimeStep {
   if (flag !== undefined) {
@@ -38,6 +40,18 @@ export function chooseDt(
     return { dt: written, source: "metadata" };
   }
   const inferred = inferDt(graph);
+  const framework = dialect === null ? null : dialectDt(graph, dialect);
+  if (dialect !== null && framework !== null) {
+    notes.info("dialect", `dt ${framework} s: ${dialect.dt[1]}`);
+    if (inferred !== null && Math.abs(inferred / framework - 1) > GAIN_MARGIN) {
+      notes.warn(
+        "dialect_dt",
+        `${dialect.title} reads this file with dt = ${framework} s, but every r·dt/tau is 1 with ` +
+          `${inferred} s; give --dt if it was made with that`,
+      );
+    }
+    return { dt: framework, source: "dialect" };
+  }
   if (inferred !== null) {
     notes.warn(
       "dt_inferred",
@@ -60,6 +74,23 @@ export function noteSteps(graph: FlatGraph, dt: number, notes: Notes): void {
   }
 }
 
+/** The dt that a framework takes for a file, or null when it would ask. */
+function dialectDt(graph: FlatGraph, { dt: [value] }: Dialect): number | null {
+  if (value !== "gains") return value;
+  let least = Infinity;
+  for (const { tau, gain, field } of gains(graph)) {
+    if (field === "r") least = Math.min(least, tau * stepsOf(gain));
+  }
+  return least > 0 && Number.isFinite(least) ? tidy(least) : null;
+}
+
+/** u = dt/tau with exp(−u)/u = r, by Newton's rule on u·exp(u) = 1/r. */
+function stepsOf(r: number): number {
+  let u = Math.log1p(1 / r);
+  for (let k = 0; k < 20; k++) u -= (u - Math.exp(-u) / r) / (1 + u);
+  return u;
+}
+
 function metadataDt(metadata: ReadonlyMap<string, NirField>, notes: Notes): number | null {
   const entry = metadata.get("dt");
   if (entry === undefined) return null;
@@ -73,6 +104,8 @@ function metadataDt(metadata: ReadonlyMap<string, NirField>, notes: Notes): numb
 interface Gain {
   readonly tau: number;
   readonly gain: number;
+  /** `r` or `w_in`. */
+  readonly field: string;
 }
 
 /** The dt that makes every gain 1, or null when there is no such dt or nothing hints at one. */
@@ -107,7 +140,8 @@ function gains(graph: FlatGraph): Gain[] {
       const values = tensorOf(node, gainField!).data;
       for (let i = 0; i < Math.max(taus.length, values.length); i++) {
         const tau = taus.length === 1 ? taus[0]! : taus[i]!;
-        found.push({ tau, gain: values.length === 1 ? values[0]! : values[i]! });
+        const gain = values.length === 1 ? values[0]! : values[i]!;
+        found.push({ tau, gain, field: gainField! });
       }
     }
   }

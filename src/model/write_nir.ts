@@ -32,7 +32,7 @@ export async function writeNirBytes(
   graph: NirGraph,
   options: CompileOptions = {},
 ): Promise<Uint8Array> {
-  const settings = settle(options);
+  const { settings } = settle(options);
   const notes = new Notes();
   const shapes = inferShapes(flattenGraph(graph, settings.strict, notes), settings, notes);
   const metadata = new Map(graph.metadata);

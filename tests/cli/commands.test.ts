@@ -67,6 +67,14 @@ describe("inspect", () => {
       ifGain: "r",
       cubaOrder: "old",
       flattenBatch: true,
+      dialect: "none",
+      gain: "file",
+      form: "decay",
+      spikes: "one",
+      late: "none",
+      synapse: "after",
+      rest: "zero",
+      clamp: false,
     });
   });
 });

@@ -44,6 +44,9 @@ describe("settings", () => {
       "if-gain": "r",
       "cuba-order": "old",
       readout: "mean",
+      dialect: "sinabs",
+      gain: "unit",
+      spikes: "many",
     };
     for (const name of ALL) {
       const given = values[name] ?? "1";
@@ -108,7 +111,7 @@ describe("settings", () => {
       --dt takes a positive number of seconds, not "-1e-4"
       --dt takes a positive number of seconds, not "fast"
       --device takes auto, webgpu, cpu, not "gpu"
-      --reset takes v_reset, zero, subtract, none, not "soft"
+      --reset takes v_reset, zero, subtract, subtract_next, none, not "soft"
       --strict takes 1 or 0, not "maybe"
       --limit knows no limit "ttl"
       --limit knows no limit "ttlSecond"; did you mean ttlSeconds?

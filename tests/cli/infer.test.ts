@@ -78,7 +78,7 @@ describe("what is wrong is said, with the exit code", () => {
     [["infer", DIGITS, recording(1), "--record", "hidden.v", "-o", "x.npy"], 2, /name it \.npz/],
     [["infer", DIGITS, recording(1), "-o", "x.npz"], 2, /name it \.npy/],
     [["infer", DIGITS, recording(1), "--cut", "hidden"], 2, /two node names as A:B/],
-    [["infer", DIGITS, recording(1), "--dialect", "norse"], 2, /not built yet/],
+    [["infer", DIGITS, recording(1), "--dialect", "nest"], 2, /takes snntorch, norse, .*"nest"/],
     [["infer", DIGITS, "absent.npy"], 1, /absent\.npy does not exist/],
     [["infer", DIGITS, "cut.npy"], 1, /cut\.npy: Shape \[25, 64\] .* does not fit/],
     [["infer", DIGITS, "text.npy"], 1, /text\.npy: This is not an \.npy array/],

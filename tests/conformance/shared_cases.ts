@@ -78,6 +78,20 @@ async function stateless(
   assertClose((await runStream(make, plan, flat(input))).output, flat(wanted), what);
 }
 
+/** Readings of one LIF by the first word of the name that the case gives them. */
+const VARIANTS: Readonly<Record<string, CompileOptions>> = {
+  nir_euler_reset: {},
+  nir_exact_reset: { discretization: "exact" },
+  sparx_euler: { dialect: "sparx", discretization: "euler" },
+  snntorch_import: { dialect: "snntorch" },
+  norse: { dialect: "norse" },
+  // It counts time in steps; the case reads seconds as if they were.
+  sinabs: { dialect: "sinabs", dt: 1 },
+  rockpool: { dialect: "rockpool" },
+  spyx: { dialect: "spyx" },
+  spikingjelly: { dialect: "spikingjelly" },
+};
+
 const NIR: Record<string, Run> = {
   nir_lif_euler: neuron("LIF", {}),
   nir_lif_exact: neuron("LIF", { discretization: "exact" }),
@@ -146,6 +160,53 @@ const NIR: Record<string, Run> = {
   },
   nir_recurrent_nested: recurrent(true),
   nir_recurrent_flat_exact: recurrent(false),
+  platform_variants_lif: async (make, { params, input, expected }) => {
+    const graph = single("LIF", {
+      tau: [params.tau],
+      r: [params.r],
+      v_leak: [0],
+      v_threshold: [params.v_threshold],
+      v_reset: [0],
+    }, [1]);
+    for (const [name, options] of Object.entries(VARIANTS)) {
+      const plan = compilePlan(graphOf(graph), { dt: params.dt, ...options });
+      const ran = await runStream(make, plan, input, ["node.v"]);
+      const key = Object.keys(expected).find((each) => each.startsWith(name))!;
+      const { v, v_last, spike_steps_and_counts: wanted } = expected[key];
+      const fired = [...ran.output].flatMap((count, t) => count > 0 ? [[t, count]] : []);
+      assert.deepEqual(fired, wanted, `${key}: spikes`);
+      assertClose(ran.probes["node.v"]!, v, `${key}: v`, 2e-6);
+      assertClose([ran.probes["node.v"]!.at(-1)!], [v_last], `${key}: last v`, 2e-6);
+    }
+  },
+  // deno-lint-ignore require-await -- the others compute
+  sparx_fold_affine_lif: async (_make, { params, expected }) => {
+    const { weight, bias, tau, r, dt } = params;
+    const size = [2];
+    const lif = { type: "LIF", tau: [tau, tau], r, v_leak: [0, 0], v_threshold: [1, 1] };
+    const graph = {
+      nodes: {
+        input: { type: "Input", shape: size },
+        fc: { type: "Affine", weight, bias },
+        lif,
+        output: { type: "Output", shape: size },
+      },
+      edges: [["input", "fc"], ["fc", "lif"], ["lif", "output"]],
+    };
+    for (const discretization of ["exact", "euler"] as const) {
+      const plan = compilePlan(graphOf(graph), { dialect: "sparx", dt, discretization });
+      const op = (name: string) => plan.nodes.find((node) => node.name === name)!.op as Json;
+      const wanted = expected[discretization];
+      assertClose(op("fc").weights, flat(wanted.kernel_in_out), `${discretization}: kernel`);
+      assertClose(op("fc").bias, wanted.bias, `${discretization}: bias`);
+      const [decay, gain] = [
+        op("lif").coefficients.slice(0, 2),
+        op("lif").coefficients.slice(2, 4),
+      ];
+      assertClose(decay, [wanted.decay, wanted.decay], `${discretization}: decay`);
+      assertEqual(gain, [1, 1], `${discretization}: gain`);
+    }
+  },
   nir_branching_sum: async (make, { params, input, expected }) => {
     const plan = compilePlan(graphOf(params.graph), { compare: "ge" });
     assertEqual((await runStream(make, plan, flat(input))).output, flat(expected.output), "output");

@@ -9,10 +9,8 @@ import { type ConformanceCase, runStream, shared } from "./run.ts";
 
 interface Trace {
   readonly options: CompileOptions;
-  /** The platform gives the input a gain of 1 a step where the file's r·(1 − decay) would be less. */
-  readonly gain?: number;
-  /** One step of delay before the neuron. */
-  readonly late?: boolean;
+  /** A weight before the neuron, which the platform had there. */
+  readonly weight?: number;
   /** Platform's membrane ÷ ours. */
   readonly scale: number;
   /** Largest difference of membranes after scaling; Infinity where only the spikes are explained. */
@@ -23,25 +21,47 @@ interface Trace {
 const USUAL = [460, 510, 710, 760];
 const SUBTRACTING = [450, 500, 710, 760];
 const LATE = [461, 511, 711, 761];
-const LIKE_SINABS: CompileOptions = { discretization: "exact", compare: "ge", reset: "subtract" };
 
 export const TRACES: Readonly<Record<string, Trace>> = {
-  snntorch: { options: {}, scale: 25, tolerance: 1e-7, spikes: USUAL },
-  norse: { options: {}, scale: 1, tolerance: 1e-7, spikes: USUAL },
+  snntorch: { options: { dialect: "snntorch" }, scale: 1, tolerance: 1e-7, spikes: USUAL },
+  norse: { options: { dialect: "norse" }, scale: 1, tolerance: 1e-7, spikes: USUAL },
   nengo: { options: { discretization: "exact" }, scale: 10, tolerance: 1e-7, spikes: USUAL },
   spinnaker2: { options: {}, scale: 24.9951, tolerance: 1e-7, spikes: USUAL },
   // Solved between the steps: the reset falls inside a step and the membrane has moved on by its end.
   exact: { options: { discretization: "exact" }, scale: 1, tolerance: 7e-3, spikes: USUAL },
-  // The input column of the file holds the gain already.
-  sinabs: { options: LIKE_SINABS, gain: 1, scale: 1, tolerance: 1e-7, spikes: SUBTRACTING },
-  rockpool: { options: LIKE_SINABS, gain: 0.04, scale: 1, tolerance: 1e-7, spikes: SUBTRACTING },
-  lava_cpu_float: { options: {}, late: true, scale: 1, tolerance: 1e-7, spikes: LATE },
+  // The input column of the file holds the weight already.
+  sinabs: { options: { dialect: "sinabs" }, scale: 1, tolerance: 1e-7, spikes: SUBTRACTING },
+  rockpool: {
+    options: { dialect: "rockpool" },
+    weight: 0.04,
+    scale: 1,
+    tolerance: 1e-7,
+    spikes: SUBTRACTING,
+  },
+  lava_cpu_float: {
+    options: { dialect: "lava" },
+    weight: 1,
+    scale: 1,
+    tolerance: 1e-7,
+    spikes: LATE,
+  },
   // 12-bit decay, integer membranes.
-  lava_cpu_fixed: { options: {}, late: true, scale: 15_914.8, tolerance: 9e-4, spikes: LATE },
+  lava_cpu_fixed: {
+    options: { dialect: "lava" },
+    weight: 1,
+    scale: 15_914.8,
+    tolerance: 9e-4,
+    spikes: LATE,
+  },
   // As above, with a membrane that starts again from 128 after a spike.
-  lava_loihi_fixed: { options: {}, late: true, scale: 15_914.8, tolerance: 9e-3, spikes: LATE },
-  // Subtracts a step late, from a membrane that has decayed meanwhile: no reading of ours does that.
-  spyx: { options: {}, late: true, scale: 1, tolerance: Infinity, spikes: LATE },
+  lava_loihi_fixed: {
+    options: { dialect: "lava" },
+    weight: 1,
+    scale: 15_914.8,
+    tolerance: 9e-3,
+    spikes: LATE,
+  },
+  spyx: { options: { dialect: "spyx" }, weight: 0.04, scale: 1, tolerance: 1e-7, spikes: LATE },
 };
 
 export function traceCases(): ConformanceCase[] {
@@ -72,15 +92,15 @@ export function traceCases(): ConformanceCase[] {
   });
 }
 
-function graphFor({ gain, late }: Trace): Parameters<typeof graphOf>[0] {
-  const r = gain === undefined ? 1 : gain / (1 - Math.exp(-1e-4 / 0.0025));
+function graphFor({ weight }: Trace): Parameters<typeof graphOf>[0] {
+  const lif = { type: "LIF", tau: [0.0025], r: [1], v_leak: [0], v_threshold: [0.1] };
+  const input = { type: "Input", shape: [1] };
+  const output = { type: "Output", shape: [1] };
+  if (weight === undefined) {
+    return { nodes: { input, lif, output }, edges: [["input", "lif"], ["lif", "output"]] };
+  }
   return {
-    nodes: {
-      input: { type: "Input", shape: [1] },
-      delay: { type: "Delay", delay: [late ? 1e-4 : 0] },
-      lif: { type: "LIF", tau: [0.0025], r: [r], v_leak: [0], v_threshold: [0.1] },
-      output: { type: "Output", shape: [1] },
-    },
-    edges: [["input", "delay"], ["delay", "lif"], ["lif", "output"]],
+    nodes: { input, fc: { type: "Linear", weight: [[weight]] }, lif, output },
+    edges: [["input", "fc"], ["fc", "lif"], ["lif", "output"]],
   };
 }

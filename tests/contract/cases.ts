@@ -4,13 +4,22 @@
  */
 import assert from "node:assert/strict";
 import type { BatchRow, Executor, RowState } from "../../src/engine/executor.ts";
-import { FAST_RULES, MODE_CUBA_OLD, MODE_GE, MODE_RESET_SUBTRACT } from "../../src/layers/mod.ts";
+import {
+  FAST_RULES,
+  MODE_CLAMP,
+  MODE_CUBA_OLD,
+  MODE_GE,
+  MODE_JOIN_FIRST,
+  MODE_RESET_NEXT,
+  MODE_RESET_SUBTRACT,
+} from "../../src/layers/mod.ts";
 import { type Plan, probesOf } from "../../src/model/plan.ts";
 import { ReferenceExecutor } from "../../src/reference/mod.ts";
 import { SlotScheduler } from "../../src/scheduler/slot_scheduler.ts";
 import { plasticPlan, ratesPlan, residualPlan, tapsPlan } from "../support/layer_plans.ts";
 import {
   convPlan,
+  countPlan,
   dense,
   input,
   lateReaderPlan,
@@ -60,6 +69,12 @@ export const PLANS: readonly Plan[] = [
   residualPlan(20, "and"),
   residualPlan(21, "iand"),
   ratesPlan(22),
+  countPlan(11),
+  mlpPlan(12, "lif", MODE_RESET_NEXT),
+  mlpPlan(13, "if", MODE_GE | MODE_RESET_SUBTRACT | MODE_CLAMP),
+  mlpPlan(14, "cuba_lif", MODE_JOIN_FIRST | MODE_RESET_NEXT),
+  mlpPlan(15, "lif_box", MODE_GE),
+  mlpPlan(16, "cuba_lif_box", MODE_CUBA_OLD),
 ];
 
 export function bits(values: Float32Array): Uint32Array {
@@ -309,6 +324,7 @@ export const CONTRACT: readonly ContractCase[] = [
     PLANS[0]!,
     PLANS[6]!,
     PLANS[7]!,
+    PLANS[10]!,
   ], async (make, plan) => {
     await withSubject(make, plan, { slots: 2, frame: 6 }, async ({ executor }) => {
       const scheduler = new SlotScheduler(executor);

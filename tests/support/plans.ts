@@ -3,7 +3,14 @@
  * and state form without the model lane in between.
  */
 import { roundHalfEven, sizeOf } from "../../src/base/numeric.ts";
-import { type LayerName, LAYERS, MODE_GE, MODE_RESET_SUBTRACT } from "../../src/layers/mod.ts";
+import {
+  type LayerName,
+  LAYERS,
+  MODE_CLAMP,
+  MODE_GE,
+  MODE_JOIN_FIRST,
+  MODE_RESET_SUBTRACT,
+} from "../../src/layers/mod.ts";
 import type {
   EdgeKind,
   Plan,
@@ -101,6 +108,14 @@ export function makePlan(
       ifGain: "auto",
       cubaOrder: "new",
       flattenBatch: false,
+      dialect: "none",
+      gain: "file",
+      form: "decay",
+      spikes: "one",
+      late: "none",
+      synapse: "after",
+      rest: "zero",
+      clamp: false,
     },
     sampleShape: nodes[0]!.shape,
     sampleSize: nodes[0]!.size,
@@ -143,16 +158,22 @@ export function pointwise(
     decay_adapt: [0.8, 0.99],
     beta: [0.1, 1.5],
     refractory: [2, 2],
+    w_in: [0.5, 2],
+    r: [0.5, 2],
   };
   const { coefficients, emits } = LAYERS[layer];
   const values = new Float32Array(coefficients.length * size);
   coefficients.forEach((name, k) => {
+    const above = values.subarray((k - 1) * size, k * size);
+    if (name === "per_threshold") {
+      return values.set(above.map((threshold) => 1 / threshold), k * size);
+    }
     const [low, high] = ranges[name]!;
     values.set(random.floats(size, low, high), k * size);
   });
   return {
     op: { op: "pointwise", layer, mode, coefficients: values },
-    kind: emits === "spike" ? "spike" : "real",
+    kind: emits === "spike" || emits === "count" ? emits : "real",
   };
 }
 
@@ -344,6 +365,51 @@ export function identityOf(kind: EdgeKind): { op: PlanOp; kind: EdgeKind } {
     op: { op: "pointwise", layer: "identity", mode: 0, coefficients: new Float32Array(0) },
     kind,
   };
+}
+
+/** Neurons that give several spikes a step: into weights, a pool, a sum, a late reader and the output. */
+export function countPlan(seed: number): Plan {
+  const random = new Random(seed);
+  const [subtract, join] = [MODE_GE | MODE_RESET_SUBTRACT, MODE_JOIN_FIRST];
+  const first = pointwise(random, "lif_count", 72, subtract | MODE_CLAMP);
+  // Its spikes feed back: a large gain would make them ever more.
+  if (first.op.op === "pointwise") {
+    const gains = first.op.coefficients.subarray(72, 144);
+    gains.set(gains.map((gain) => gain / 10));
+  }
+  return makePlan("counts", [
+    input([2, 6, 6]),
+    {
+      name: "n1",
+      inputs: ["input", { from: "n1", previous: true }],
+      shape: [2, 6, 6],
+      ...first,
+    },
+    {
+      name: "sum",
+      inputs: ["n1"],
+      shape: [2, 3, 3],
+      kind: "count",
+      op: {
+        op: "pool",
+        channels: 2,
+        inSize: [6, 6],
+        outSize: [3, 3],
+        kernel: [2, 2],
+        stride: [2, 2],
+        pad: [0, 0],
+        scale: null,
+      },
+    },
+    { name: "fc", inputs: ["sum"], shape: [34], ...dense(random, 18, 34) },
+    {
+      name: "n2",
+      inputs: ["fc"],
+      shape: [34],
+      ...pointwise(random, "cuba_lif_count", 34, subtract | join),
+    },
+    { name: "n3", inputs: ["n2"], shape: [34], ...pointwise(random, "lif_count", 34) },
+  ], [["n1"]]);
 }
 
 /** The input straight to an output node, and through an integrator and a CubaLI. */

@@ -1,5 +1,6 @@
 /** The suites that every executor must pass, by name, so that another process can be told which to run. */
 import { fixtureCases } from "../conformance/fixture_cases.ts";
+import { frameworkCases } from "../conformance/framework_cases.ts";
 import { layerCases } from "../conformance/layer_cases.ts";
 import { modelCases } from "../conformance/model_cases.ts";
 import { randomCases } from "../conformance/random_cases.ts";
@@ -19,6 +20,7 @@ export const SUITES = {
     ...modelCases(),
     ...traceCases(),
     ...randomCases(),
+    ...frameworkCases(),
   ],
 } satisfies Record<string, () => readonly ContractCase[]>;
 

@@ -164,7 +164,7 @@ export class PlanBuilder {
       compare: "ge",
       reset: "subtract",
       discretization: "exact",
-    });
+    }).settings;
     const { name, dt, input } = this.#options;
     const { shape } = served;
     const plan: Omit<Plan, "digest"> = {
