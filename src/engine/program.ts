@@ -93,17 +93,24 @@ export class PipelineCache {
     return pipeline;
   }
 
-  async #build({ label, code, layers }: Kernel): Promise<GPUComputePipeline> {
-    const module = this.#device.createShaderModule({ label, code });
+  async #build(kernel: Kernel): Promise<GPUComputePipeline> {
+    const { label, code, layers } = kernel;
     try {
-      return await this.#device.createComputePipelineAsync({
-        label,
-        layout: this.#layout,
-        compute: { module, entryPoint: "main" },
-      });
+      // bun-webgpu 0.1.5 hands Dawn a text that the collector may take meanwhile; it fails one time
+      // in thousands, and a text that is really wrong fails twice.
+      return await this.#compile(kernel).catch(() => this.#compile(kernel));
     } catch (cause) {
       throw await shaderError(this.#device, label, code, layers ?? [], cause);
     }
+  }
+
+  #compile({ label, code }: Kernel): Promise<GPUComputePipeline> {
+    const module = this.#device.createShaderModule({ label, code });
+    return this.#device.createComputePipelineAsync({
+      label,
+      layout: this.#layout,
+      compute: { module, entryPoint: "main" },
+    });
   }
 }
 

@@ -176,8 +176,11 @@ function checkNames({ name, state, coefficients, emits, nir }: PointwiseLayer): 
       throw wrong(name, `the rest value of "${field}" is ${rest}; it must be finite in f32`);
     }
   }
-  if (!["spike", "real", "same"].includes(emits)) {
-    throw wrong(name, `emits is "${emits}"; it is spike (0 or 1 leaves) or real (any number)`);
+  if (!["spike", "count", "real", "same"].includes(emits)) {
+    throw wrong(
+      name,
+      `emits is "${emits}"; it is spike (0 or 1 leaves), count (whole numbers) or real (any number)`,
+    );
   }
   if (nir !== null && !/^[A-Z]\w*$/.test(nir)) {
     throw wrong(name, `the NIR type "${nir}" must begin with a capital letter`);
