@@ -1,6 +1,6 @@
 /** The suites that every executor must pass, by name, so that another process can be told which to run. */
 import { fixtureCases } from "../conformance/fixture_cases.ts";
-import { randomCases } from "../conformance/random_cases.ts";
+import { randomNirCases } from "../conformance/random_nir.ts";
 import { sharedCases } from "../conformance/shared_cases.ts";
 import { interleavedCases } from "../scheduler/interleaved_case.ts";
 import { SERVER } from "../scheduler/server_cases.ts";
@@ -10,7 +10,8 @@ import { CONTRACT, type ContractCase } from "../contract/cases.ts";
 export const SUITES = {
   contract: () => CONTRACT,
   server: () => [...SERVER, ...interleavedCases()],
-  conformance: () => [...fixtureCases(), ...sharedCases(), ...traceCases(), ...randomCases()],
+  conformance: () => [...fixtureCases(), ...sharedCases(), ...traceCases()],
+  random: randomNirCases,
 } satisfies Record<string, () => readonly ContractCase[]>;
 
 export type SuiteName = keyof typeof SUITES;
