@@ -5,7 +5,7 @@
 import process from "node:process";
 import { CpuExecutor } from "../../src/cpu/mod.ts";
 import type { Make } from "../contract/cases.ts";
-import { countsFrom, headLine, progress } from "../support/campaign.ts";
+import { countsFrom, headLine, progress, stopFlag } from "../support/campaign.ts";
 import { makeGpu } from "../support/gpu.ts";
 import { type Outcome, trySeed } from "./random_nir.ts";
 
@@ -26,19 +26,23 @@ const makers: Record<keyof typeof counts, Make> = {
 const failures: string[] = [];
 const rows: string[] = [];
 const types = new Map<string, number>();
-for (const kind of ["cpu", "gpu"] as const) {
+const stopped = stopFlag();
+for (const kind of ["gpu", "cpu"] as const) {
   const outcomes: Outcome[] = [];
   const say = progress(kind, Math.max(10, counts[kind] / 20));
   const begin = performance.now();
-  for (let k = 0; k < counts[kind]; k++) {
-    const seed = FIRST + k;
+  let done = 0;
+  for (; done < counts[kind] && !stopped(); done++) {
+    // Lets a signal be heard.
+    if (done % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 0));
+    const seed = FIRST + done;
     try {
       outcomes.push(await trySeed(seed, makers[kind]));
     } catch (error) {
       failures.push(`seed ${seed} on ${kind}: ${error instanceof Error ? error.message : error}`);
       process.stderr.write(`${failures.at(-1)}\n`);
     }
-    say(k + 1);
+    say(done + 1);
   }
   for (const type of outcomes.flatMap((outcome) => outcome.types)) {
     types.set(type, (types.get(type) ?? 0) + 1);
@@ -48,8 +52,8 @@ for (const kind of ["cpu", "gpu"] as const) {
     ran.reduce((total, outcome) => total + outcome[field], 0);
   rows.push([
     kind === "cpu" ? "CPU executor" : `WebGPU: ${[...devices].join(", ") || "not run"}`,
-    counts[kind],
-    counts[kind] - outcomes.length,
+    done,
+    done - outcomes.length,
     ran.length,
     outcomes.length - ran.length,
     sum("nodes"),

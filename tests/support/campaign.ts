@@ -36,3 +36,10 @@ export function progress(what: string, every: number): (done: number) => void {
     process.stderr.write(`${what}: ${done} after ${seconds} s\n`);
   };
 }
+
+/** True once the campaign was asked to end early (Ctrl-C, SIGTERM): it then reports what it has. */
+export function stopFlag(): () => boolean {
+  let stopped = false;
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stopped = true);
+  return () => stopped;
+}

@@ -30,6 +30,12 @@ interface Writer {
 }
 
 export async function writeSpec(spec: Spec): Promise<Uint8Array> {
+  const latest = new Dice(spec.seed + 0x1abe1).chance(0.1);
+  return await writeH5(specTree(spec), latest ? "latest" : undefined);
+}
+
+/** The groups and datasets of the file. */
+export function specTree(spec: Spec): Tree {
   const dice = new Dice(spec.seed + 0x5eed);
   const graph = dice.chance(0.15) ? withoutInput(spec.graph) : spec.graph;
   const writer: Writer = { dice, first: new Set(firstReaders(spec.graph)) };
@@ -39,7 +45,7 @@ export async function writeSpec(spec: Spec): Promise<Uint8Array> {
   if (dice.chance(0.2)) metadata["author"] = text("nobody");
   if (Object.keys(metadata).length > 0) node["metadata"] = metadata;
   const version = text(dice.pick(["0.1.1", "0.2.0", "1.0.7"]));
-  return await writeH5({ version, node }, dice.chance(0.1) ? "latest" : undefined);
+  return { version, node };
 }
 
 function* firstReaders(graph: SpecGraph): Generator<SpecNode> {

@@ -51,9 +51,7 @@ export function cutEdges(graph: WalkGraph, wanted: readonly (readonly string[])[
     for (const member of part) seen.add(member);
     const inside = arcs.filter(([from, to]) => part.includes(from) && part.includes(to));
     const entries = part.filter((member) =>
-      arcs.some(([from, to]) => to === member && !part.includes(from)) ||
-      // What a Delay holds back comes from outside, whoever feeds it.
-      graph.sources.get(member)!.some((from) => graph.stores.has(from))
+      arcs.some(([from, to]) => to === member && !part.includes(from))
     );
     const distance = distancesFrom(entries, inside);
     const order = part.filter(fires).sort((a, b) =>
