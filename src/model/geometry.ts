@@ -5,10 +5,13 @@
  */
 import type { ConvOp, PoolOp } from "./plan.ts";
 import type { NirNode } from "./nir.ts";
-import { invalidNode, shapeText } from "./nir_error.ts";
+import { invalidNode, shapeText, unsupportedNode } from "./nir_error.ts";
 import { tensorOf, wholesOf } from "./nir_schema.ts";
 
 type Pair = readonly [number, number];
+
+/** A pool's window has no weights whose bytes would bound it, but every output walks over it. */
+const WINDOW_MAX = 2 ** 20;
 
 export type ConvGeometry = Omit<ConvOp, "op" | "weights" | "bias">;
 export type PoolGeometry = Omit<PoolOp, "op" | "scale">;
@@ -110,6 +113,14 @@ export function poolGeometry(
   const kernel = pair(name, node, "kernel_size", 1, 1);
   const stride = pair(name, node, "stride", 1, 1);
   const pad = pair(name, node, "padding", 0, 0);
+  if (!(kernel[0] * kernel[1] <= WINDOW_MAX)) {
+    throw unsupportedNode(
+      name,
+      `its window of ${shapeText(kernel)} has more than ${WINDOW_MAX} values; give a smaller ` +
+        "kernel_size",
+      { field: "kernel_size" },
+    );
+  }
   const inSize: Pair = [shape[1]!, shape[2]!];
   const outSize: Pair = [
     windows(name, inSize[0], pad[0], kernel[0] - 1, stride[0]),

@@ -18,6 +18,8 @@ export interface Mutant {
 
 export async function mutantOf(seed: number): Promise<Mutant> {
   const dice = new Dice(seed);
+  const { ready } = await import("h5wasm");
+  (await ready).activate_throwing_error_handler();
   if (dice.chance(0.5)) {
     try {
       const libver = dice.chance(0.1) ? "latest" : undefined;
