@@ -37,6 +37,9 @@ const LAYER_OF: Readonly<Record<string, LayerName>> = {
   Scale: "scale",
 };
 
+/** The layer that a NIR type is run by, or undefined for those that are no elementwise layer. */
+export const layerOf = (type: string): LayerName | undefined => LAYER_OF[type];
+
 /** Coefficients by element, under the layer's names. */
 type Coefficients = Readonly<Record<string, (element: number) => number>>;
 

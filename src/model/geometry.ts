@@ -59,7 +59,10 @@ export function convGeometry(
   const inChannels = weight[1]! * groups;
   if (shape.length !== (flat ? 2 : 3) || shape[0] !== inChannels) {
     const wanted = flat ? `[${inChannels},n]` : `[${inChannels},height,width]`;
-    throw invalidNode(name, `it takes ${wanted}, but receives ${shapeText(shape)}`);
+    throw invalidNode(
+      name,
+      `it takes ${wanted}, but receives ${shapeText(shape)}${batch(shape, flat ? 2 : 3)}`,
+    );
   }
   if (weight[0]! % groups !== 0) {
     throw invalidNode(name, `${weight[0]} output channels cannot be split into ${groups} groups`, {
@@ -107,7 +110,7 @@ export function poolGeometry(
   if (shape.length !== 3) {
     throw invalidNode(
       name,
-      `it takes [channels,height,width], but receives ${shapeText(shape)}`,
+      `it takes [channels,height,width], but receives ${shapeText(shape)}${batch(shape, 3)}`,
     );
   }
   const kernel = pair(name, node, "kernel_size", 1, 1);
@@ -127,6 +130,12 @@ export function poolGeometry(
     windows(name, inSize[1], pad[1], kernel[1] - 1, stride[1]),
   ];
   return { channels: shape[0]!, inSize, outSize, kernel, stride, pad };
+}
+
+/** A hint where a shape has one axis too many. */
+function batch(shape: readonly number[], axes: number): string {
+  if (shape.length !== axes + 1) return "";
+  return "; shapes of NIR leave the batch out: take its axis out of the Input's shape";
 }
 
 /** floor((n + 2p - span - 1)/s + 1), where span = d·(k-1). */

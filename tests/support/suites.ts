@@ -1,5 +1,6 @@
 /** The suites that every executor must pass, by name, so that another process can be told which to run. */
 import { fixtureCases } from "../conformance/fixture_cases.ts";
+import { peersCases } from "../conformance/peers_cases.ts";
 import { randomNirCases } from "../conformance/random_nir.ts";
 import { sharedCases } from "../conformance/shared_cases.ts";
 import { interleavedCases } from "../scheduler/interleaved_case.ts";
@@ -11,6 +12,7 @@ export const SUITES = {
   contract: () => CONTRACT,
   server: () => [...SERVER, ...interleavedCases()],
   conformance: () => [...fixtureCases(), ...sharedCases(), ...traceCases()],
+  peers: peersCases,
   random: randomNirCases,
 } satisfies Record<string, () => readonly ContractCase[]>;
 
