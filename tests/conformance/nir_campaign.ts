@@ -13,6 +13,7 @@ import { type Outcome, trySeed } from "./random_nir.ts";
 const FIRST = 100_000;
 
 const counts = countsFrom({ cpu: 50_000, gpu: 1_000 });
+const began = headLine("npm run campaign:nir");
 const devices = new Set<string>();
 const makers: Record<keyof typeof counts, Make> = {
   cpu: (plan, size) => Promise.resolve({ executor: new CpuExecutor(plan, size), faults: [] }),
@@ -77,7 +78,7 @@ const head = [
 ];
 console.log(`# Random NIR files
 
-${headLine("npm run campaign:nir")}: ${failures.length} failures.
+${began}: ${failures.length} failures.
 Seeds from ${FIRST}. Each is a random graph over all primitives, written to HDF5, read, compiled and
 run; *refused* are those with a cycle that nothing delays, which an independent float64 walk found
 too. Every other one gives the reference's bytes for outputs, recorded values and states, with three
@@ -89,6 +90,6 @@ streams in random cuts over the slots, and the walk's values until a spike is to
 | ${rows.join(" |\n| ")} |
 
 Nodes drawn:
-${[...types].sort().map(([type, count]) => `${type} ${count}`).join(",\n")}.
+${[...types].map(([type, count]) => `${type} ${count}`).toSorted().join(",\n")}.
 ${failures.length === 0 ? "" : `\n${failures.map((line) => `- ${line}`).join("\n")}\n`}`);
 process.exit(failures.length === 0 ? 0 : 1);

@@ -17,6 +17,7 @@ const SAMPLE_EVERY = 40;
 const AT_ONCE = 2;
 
 const { mutants } = countsFrom({ mutants: 20_000 });
+const began = headLine("npm run campaign:mutation");
 const before = childrenNow();
 const stopped = stopFlag();
 const say = progress("mutants", ROUND);
@@ -64,7 +65,7 @@ const rows = (map: ReadonlyMap<string, number>) =>
   [...map].sort(([, a], [, b]) => b - a).map(([key, count]) => `| ${key} | ${count} |`).join("\n");
 console.log(`# Mutated files
 
-${headLine("npm run campaign:mutation")}: ${verdicts.length} mutants, ${failures.length} failures.
+${began}: ${verdicts.length} mutants, ${failures.length} failures.
 Half have changed bytes (bits, words, stretches, cuts), half are sound HDF5 with wrong content (groups
 cut or moved, other types, huge numbers and shapes, deep nesting, links). A plain process read and
 compiled each, and ran those that compiled on the CPU executor and the reference, which had to agree:
