@@ -7,7 +7,8 @@
  */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import { runtimeCommand } from "../bin/launch.mjs";
+import { join } from "node:path";
+import { ROOT } from "../bin/launch.mjs";
 import { StreamServer } from "../src/mod.ts";
 import { Random, spikes } from "./models.ts";
 import { interleave, keep, round, runtimeName } from "./support.ts";
@@ -19,11 +20,8 @@ const REPEATS = 31;
 const MODEL = new URL("../examples/digits/digits.nir", import.meta.url).pathname;
 
 const runtime = runtimeName.startsWith("bun") ? "bun" : "deno";
-const { command, args, env } = runtimeCommand(runtime);
-const main = new URL("../src/cli/main.ts", import.meta.url).pathname;
-const size = ["--slots", String(SESSIONS), "--frame", String(FRAME)];
-const child = spawn(command, [...args, main, "serve", MODEL, "--port", "0", ...size], {
-  env,
+const args = ["serve", MODEL, "--port", "0", "--slots", String(SESSIONS), "--frame", String(FRAME)];
+const child = spawn("node", [join(ROOT, "bin/ganglion.mjs"), "--runtime", runtime, ...args], {
   stdio: ["ignore", "pipe", "ignore"],
 });
 const url = await new Promise<string>((resolve, reject) => {

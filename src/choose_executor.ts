@@ -9,7 +9,9 @@ import { CpuExecutor } from "./cpu/mod.ts";
 import { type Executor, GpuExecutor, openDevice } from "./engine/mod.ts";
 import { goldenFrame } from "./golden_frame.ts";
 import type { Plan } from "./model/plan.ts";
-import { findGpu, readbackVerdict, runtime } from "./runtime/mod.ts";
+import type { ThreadSettings } from "./executor_thread.ts";
+import { findGpu, readbackVerdict, runtime, startThread } from "./runtime/mod.ts";
+import { type FromThread, RemoteExecutor, type ToThread } from "./thread/mod.ts";
 
 export type DeviceChoice = "auto" | "webgpu" | "cpu";
 
@@ -42,6 +44,21 @@ export async function chooseExecutor(plan: Plan, options: ChooseOptions): Promis
     say(`${plan.name} runs on the CPU executor: ${reason}`);
     return new CpuExecutor(plan, options);
   }
+}
+
+/** The same in a thread of its own, so that the caller's event loop never waits for a step. */
+export function chooseInThread(plan: Plan, options: ChooseOptions): Promise<Executor> {
+  const { slots, frame, device = "auto", measure = false, say } = options;
+  const thread = startThread<ToThread, FromThread>(
+    new URL("./executor_thread.ts", import.meta.url),
+  );
+  const settings: ThreadSettings = { slots, frame, device, measure };
+  return RemoteExecutor.open(plan, thread, {
+    slots,
+    frame,
+    settings,
+    ...(say === undefined ? {} : { say }),
+  });
 }
 
 async function openWebGpu(plan: Plan, { slots, frame }: ChooseOptions): Promise<GpuExecutor> {

@@ -93,6 +93,19 @@ const seconds: Flag<number | undefined> = {
   },
 };
 
+const tolerance: Flag<number> = {
+  placeholder: "X",
+  help: "largest difference that counts as equal",
+  fallback: 0,
+  read(value) {
+    const number = Number(value);
+    if (value.trim() === "" || !(number >= 0) || number === Infinity) {
+      throw new RangeError("takes a number that is not negative");
+    }
+    return number;
+  },
+};
+
 const limitOverrides: Flag<Partial<Limits>> = {
   placeholder: "NAME=N",
   help: `sets a limit: ${
@@ -123,6 +136,7 @@ export const FLAGS = {
     choice(["auto", "webgpu", "cpu"], "what computes; auto: WebGPU where it works, else the CPU"),
     "auto",
   ),
+  "no-worker": toggle("computes in the server's own thread, which then waits for every step"),
   name: list("ID", "id of a model in the API, in the order of the models; else the file's stem"),
   limit: limitOverrides,
   "state-dir": text("FOLDER", "keeps sessions across restarts (not built yet)"),
@@ -154,6 +168,17 @@ export const FLAGS = {
   output: text("FILE", "writes the result there instead of stdout", { short: "o" }),
   record: list("NODE.VALUE", "also returns an internal value; names are shown by inspect"),
   json: toggle("prints JSON instead of text"),
+  labels: text("LABELS.npy", "the true class of each recording, to count what is right"),
+  rates: toggle("prints how often the neurons of each layer fire"),
+  tolerance,
+  // What stands around a model
+  encoded: toggle("the input is what the model takes: the run's encoder is left out"),
+  readout: choice(
+    ["max", "sum", "mean", "softmax_sum"],
+    "how outputs over time become one score a class [the run's, else sum]",
+  ),
+  encoder: text("KIND:NAME=N,...", "how samples become input, e.g. rate:steps=25,seed=7"),
+  "class-names": list("NAME", "names of the classes, in order, for a run folder"),
   help: toggle("prints this text", "h"),
   version: toggle("prints the version"),
   "print-config": toggle("prints the settings that hold, and where each is from, as JSON"),

@@ -1,6 +1,6 @@
 /**
- * A model in any form → its plan: a path, the bytes of a NIR file, a graph, or a plan as it is. A file
- * is read in this process, by whoever vouches for it, or isolated in a child process, where a damaged
+ * A model in any form → its plan: a path to a file or a run folder, the bytes of a NIR file, a graph,
+ * or a plan as it is. A file is read in this process, by whoever vouches for it, or isolated in a child process, where a damaged
  * one can do no harm.
  */
 import { GanglionError } from "./base/errors.ts";
@@ -17,9 +17,11 @@ import {
   readNirBytes,
   type Variables,
 } from "./model/mod.ts";
+import { readRunFolder } from "./load_run.ts";
+import { checkRun, type RunRecord } from "./run/mod.ts";
 import { readFileLimited, readNirIsolated } from "./runtime/mod.ts";
 
-/** A path to a `.nir` file, its bytes, a graph (`graphOf`, `readNirBytes`), or a plan (`compilePlan`). */
+/** A path to a `.nir` file or a run folder, the bytes of a file, a graph (`graphOf`, `readNirBytes`), or a plan (`compilePlan`). */
 export type ModelSource = string | Uint8Array | NirGraph | Plan;
 
 /** Call-time parameters: `node.field` to one number for all its values, or to all of them. */
@@ -35,28 +37,68 @@ export interface LoadOptions extends CompileOptions {
   readonly isolated?: boolean;
 }
 
-/** Throws `model_unreadable`, `model_invalid` or `model_unsupported`, naming the node. */
-export async function loadModel(source: ModelSource, options: LoadOptions = {}): Promise<Plan> {
-  const { variables, call, limits, isolated, ...compile } = options;
-  if (isPlan(source)) {
-    const extra = Object.keys({ ...compile, ...(call ?? {}) });
-    const params = Object.keys(variables ?? {}).filter((name) => name !== "state");
-    if (extra.length + params.length > 0) {
-      const what = [...extra, ...params].join(", ");
-      throw new GanglionError("usage", `A plan is already compiled: ${what} cannot change it`);
-    }
-    return source;
-  }
-  let graph = await readGraph(source, limits ?? makeLimits(), isolated ?? false);
-  if (variables !== undefined) graph = applyVariables(graph, variables);
-  if (call !== undefined) graph = applyVariables(graph, callVariables(graph, call));
-  return compilePlan(graph, compile);
+/** A graph that is read, and how it is to be compiled. */
+export interface LoadedGraph {
+  readonly graph: NirGraph;
+  /** Null where the source is no run folder. */
+  readonly run: RunRecord | null;
+  readonly compile: CompileOptions;
 }
 
-/** `digits` for `models/digits.nir`. */
+/** Throws `model_unreadable`, `model_invalid` or `model_unsupported`, naming the node. */
+export async function loadModel(source: ModelSource, options: LoadOptions = {}): Promise<Plan> {
+  return (await loadRun(source, options)).plan;
+}
+
+/** The same, and the run where the source is a run folder. */
+export async function loadRun(
+  source: ModelSource,
+  options: LoadOptions = {},
+): Promise<{ plan: Plan; run: RunRecord | null }> {
+  if (isPlan(source)) {
+    refuseOptions(options);
+    return { plan: source, run: null };
+  }
+  const { graph, run, compile } = await loadGraph(source, options);
+  const plan = compilePlan(graph, compile);
+  if (run !== null) checkRun(run, plan);
+  return { plan, run };
+}
+
+/** The model before it is compiled, with all other parameters put in place. */
+export async function loadGraph(
+  source: string | Uint8Array | NirGraph,
+  options: LoadOptions = {},
+): Promise<LoadedGraph> {
+  const { variables, call, limits = makeLimits(), isolated = false, ...compile } = options;
+  const folder = typeof source === "string" ? await readRunFolder(source, limits) : null;
+  const name = typeof source === "string" ? modelName(source) : "model";
+  const file = folder?.modelPath ?? source;
+  let graph = await readGraph(file, name, limits, isolated);
+  if (folder !== null) graph = applyVariables(graph, folder.variables);
+  if (variables !== undefined) graph = applyVariables(graph, variables);
+  const calls = { ...folder?.record.call, ...call };
+  graph = applyVariables(graph, callVariables(graph, calls));
+  if (folder === null) return { graph, run: null, compile };
+  const { record } = folder;
+  const dt = record.dt === undefined ? {} : { dt: record.dt };
+  return { graph, run: record, compile: { ...dt, ...record.options, ...compile } };
+}
+
+function refuseOptions({ variables, call, ...rest }: LoadOptions): void {
+  const harmless = ["limits", "isolated"];
+  const extra = Object.keys({ ...rest, ...call }).filter((name) => !harmless.includes(name));
+  const params = Object.keys(variables ?? {}).filter((name) => name !== "state");
+  if (extra.length + params.length > 0) {
+    const what = [...extra, ...params].join(", ");
+    throw new GanglionError("usage", `A plan is already compiled: ${what} cannot change it`);
+  }
+}
+
+/** `digits` for `models/digits.nir` and for the run folder `models/digits/`. */
 export function modelName(path: string): string {
-  const file = path.split(/[\\/]/).at(-1)!;
-  return file.replace(/\.(nir|h5|hdf5)$/i, "") || "model";
+  const file = path.replace(/[\\/]+$/, "").split(/[\\/]/).at(-1)!;
+  return file.replace(/^\.+$/, "").replace(/\.(nir|h5|hdf5)$/i, "") || "model";
 }
 
 function isPlan(source: ModelSource): source is Plan {
@@ -65,6 +107,7 @@ function isPlan(source: ModelSource): source is Plan {
 
 async function readGraph(
   source: string | Uint8Array | NirGraph,
+  name: string,
   limits: Limits,
   isolated: boolean,
 ): Promise<NirGraph> {
@@ -75,7 +118,7 @@ async function readGraph(
     throw new GanglionError("model_unreadable", (error as Error).message, { path: source });
   });
   try {
-    return await read(bytes, { name: modelName(source), limits });
+    return await read(bytes, { name, limits });
   } catch (error) {
     if (!(error instanceof GanglionError)) throw error;
     const message = `${source}: ${error.message}`;

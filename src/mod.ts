@@ -24,8 +24,9 @@
 export { graphOf, readNirBytes } from "./model/mod.ts";
 export { compilePlan } from "./model/mod.ts";
 export { describePlan, printPlan, probesOf } from "./model/mod.ts";
+export { writeNirBytes } from "./model/mod.ts";
 export { type CallParameters, type LoadOptions, type ModelSource } from "./load_model.ts";
-export { loadModel } from "./load_model.ts";
+export { loadModel, loadRun } from "./load_model.ts";
 export type {
   CompileOptions,
   GraphLike,
@@ -37,17 +38,23 @@ export type {
   Variables,
 } from "./model/mod.ts";
 
+// A run: what stands before a model and behind it.
+export { encodeSample, recordingEncoder } from "./run/mod.ts";
+export { type Encoder, parseRun, Readout, type ReadoutName, type RunRecord } from "./run/mod.ts";
+
 // A server of its streams.
 export { StreamServer, type StreamServerOptions } from "./stream_server.ts";
 export { CancelledError, Future, type FutureState, type Outputs } from "./scheduler/mod.ts";
 export { Session, type SubmitOptions } from "./scheduler/mod.ts";
 export type { DeviceChoice } from "./choose_executor.ts";
+export { type RecordingPart, type Recordings, runRecordings } from "./run_recordings.ts";
 
 // What can go wrong, by code.
 export { type ErrorCode, GanglionError } from "./base/errors.ts";
 
-// Arrays in NumPy's format.
+// Arrays in NumPy's format, and tensors by name.
 export { type NpyArray, parseNpy, writeNpy } from "./base/npy.ts";
+export { parseSafetensors, type Tensor, writeSafetensors } from "./base/safetensors.ts";
 
 // The executors themselves, to drive without sessions.
 export type { BatchRow, Executor, ExecutorInfo, RowResult, RowState } from "./engine/executor.ts";

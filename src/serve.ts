@@ -5,22 +5,26 @@
 import { realClock } from "./base/clock.ts";
 import { GanglionError } from "./base/errors.ts";
 import type { Limits } from "./base/limits.ts";
-import { chooseExecutor, type DeviceChoice } from "./choose_executor.ts";
-import type { Executor } from "./engine/mod.ts";
+import { chooseExecutor, chooseInThread, type DeviceChoice } from "./choose_executor.ts";
 import { type App, createApp } from "./http/mod.ts";
-import { loadModel, type LoadOptions, modelName } from "./load_model.ts";
+import { type LoadOptions, loadRun, modelName } from "./load_model.ts";
 import type { Plan } from "./model/mod.ts";
+import { RunningReadout } from "./run/mod.ts";
 import { ModelHost, Service } from "./scheduler/mod.ts";
 
 export interface ServeOptions {
-  /** Paths of model files. */
+  /** Paths of model files and run folders. */
   readonly models: readonly string[];
   /** Their ids in the API, in order; a file's stem where there is none. */
   readonly names?: readonly string[];
   readonly load?: LoadOptions;
   readonly device?: DeviceChoice;
+  /** False: the executor shares this thread (`--no-worker`). */
+  readonly thread?: boolean;
   /** All limits; `slots` and `frame` among them. */
   readonly limits: Limits;
+  /** Frame of every model, whatever its run folder says. */
+  readonly frame?: number;
   /** None: only this machine may call. */
   readonly apiKeys?: readonly string[];
   readonly corsOrigin?: string | null;
@@ -43,8 +47,7 @@ export async function createServer(options: ServeOptions): Promise<Server> {
   const clock = realClock;
   const models: ModelHost[] = [];
   for (const [id, path] of modelIds(options)) {
-    const executor = await openModel(id, path, options);
-    models.push(new ModelHost({ id, executor }));
+    models.push(await openModel(id, path, options));
   }
   const service = new Service({ models, clock, limits });
   const app = createApp({
@@ -87,15 +90,21 @@ function modelIds({ models, names = [] }: ServeOptions): Map<string, string> {
   return ids;
 }
 
-async function openModel(id: string, path: string, options: ServeOptions): Promise<Executor> {
-  const { load, device = "auto", limits: { slots, frame }, say, onPlan } = options;
-  const plan = await loadModel(path, { ...load, name: id });
+async function openModel(id: string, path: string, options: ServeOptions): Promise<ModelHost> {
+  const { load, device = "auto", thread = true, limits, say, onPlan } = options;
+  const { plan, run } = await loadRun(path, { ...load, name: id });
   onPlan?.(plan);
-  return await chooseExecutor(plan, {
+  const { slots } = limits;
+  const frame = options.frame ?? run?.frame ?? limits.frame;
+  const executor = await (thread ? chooseInThread : chooseExecutor)(plan, {
     slots,
     frame,
     device,
     measure: device === "auto",
     ...(say === undefined ? {} : { say }),
   });
+  const { readout, labels } = run ?? {};
+  if (readout === undefined) return new ModelHost({ id, executor });
+  const predictor = () => new RunningReadout(readout, plan.outputSize, labels);
+  return new ModelHost({ id, executor, predictor });
 }

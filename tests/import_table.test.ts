@@ -15,16 +15,28 @@ const EXECUTOR = "engine/executor.ts";
 const HOST_EXECUTOR: Row = { sources: ["base", "layers", "model", "host", EXECUTOR] };
 /** Puts parts together; only these files may know all of them. */
 const COMPOSITION: Row = { sources: ["*"] };
-const COMPOSING = ["mod.ts", "serve.ts", "stream_server.ts", "choose_executor.ts", "load_model.ts"];
+const COMPOSING = [
+  "mod.ts",
+  "serve.ts",
+  "stream_server.ts",
+  "choose_executor.ts",
+  "executor_thread.ts",
+  "load_model.ts",
+  "load_run.ts",
+  "membrane.ts",
+  "run_recordings.ts",
+];
 
 const TABLE: Readonly<Record<string, Row>> = {
   base: { sources: [] },
   layers: { sources: ["base", "shaders"] },
   model: { sources: ["base", "layers"], packages: ["h5wasm", "node:crypto"] },
+  run: { sources: ["base", "model"] },
   engine: { sources: ["base", "layers", "model", "shaders"] },
   host: { sources: ["base", "layers", "model", EXECUTOR] },
   reference: HOST_EXECUTOR,
   cpu: HOST_EXECUTOR,
+  thread: { sources: ["base", "model", EXECUTOR] },
   scheduler: { sources: ["base", "model", EXECUTOR] },
   http: {
     sources: ["base", "model", "scheduler"],
@@ -38,7 +50,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   "golden_frame.ts": { sources: ["base", "model", "reference", EXECUTOR] },
   ...Object.fromEntries(COMPOSING.map((name) => [name, COMPOSITION])),
   cli: {
-    sources: ["base", "model", "config.ts", "runtime", "engine/doctor.ts", ...COMPOSING],
+    sources: ["base", "model", "run", "config.ts", "runtime", "engine/doctor.ts", ...COMPOSING],
     packages: ["node:*"],
   },
 };

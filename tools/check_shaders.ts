@@ -6,6 +6,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import process from "node:process";
 import { type Kernel, KernelWriter, OUTPUT_BEGIN } from "../src/engine/kernels.ts";
+import { writeFused } from "../src/engine/fused.ts";
 import { layOut } from "../src/engine/layout.ts";
 import { openDevice } from "../src/engine/mod.ts";
 import { packParameters } from "../src/engine/parameters.ts";
@@ -38,8 +39,10 @@ function checkFiles(): void {
 /** Every kernel of a plan, with every state field recorded. */
 function kernelsOf(plan: Plan): Kernel[] {
   const layout = layOut(plan, { slots: 4, frame: 20 });
-  const writer = new KernelWriter(layout, packParameters(plan));
-  return plan.nodes.slice(1).flatMap((node) => {
+  const parameters = packParameters(plan);
+  const writer = new KernelWriter(layout, parameters);
+  const fused = [8, 64].flatMap((lanes) => writeFused(layout, parameters, lanes)?.kernel ?? []);
+  const layers = plan.nodes.slice(1).flatMap((node) => {
     const recorded = node.state.filter(({ type, name }) => type === "f32" && name !== "last");
     const probes = recorded.map(({ name }) => ({ field: name, offset: OUTPUT_BEGIN }));
     return [
@@ -48,6 +51,7 @@ function kernelsOf(plan: Plan): Kernel[] {
       writer.emit(node, OUTPUT_BEGIN, true),
     ];
   });
+  return [...fused, ...layers];
 }
 
 async function checkKernels(): Promise<number> {

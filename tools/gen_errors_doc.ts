@@ -4,9 +4,10 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { ERRORS } from "../src/base/errors.ts";
 
-const PAGE = new URL("../docs/errors.md", import.meta.url);
+const PAGE = fileURLToPath(new URL("../docs/errors.md", import.meta.url).href);
 
 const HEAD = ["code", "status", "what it means", "what to do"];
 

@@ -25,6 +25,7 @@ export const ERRORS = {
     "The model uses something Ganglion does not serve",
     "See docs/models.md for what is served",
   ),
+  run_invalid: kind(422, "The run folder is not valid", "Mend the field that the detail names"),
   model_timeout: kind(422, "Reading the model took too long", "Check the file with its own tool"),
   input_unreadable: kind(400, "The input file cannot be read", "Give an .npy file, see docs"),
   // Requests

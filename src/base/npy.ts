@@ -42,8 +42,28 @@ const ITEM_TYPES: Readonly<Record<string, ItemType>> = {
 /** The element types that `parseNpy` takes. */
 export const NPY_DTYPES: readonly string[] = Object.keys(ITEM_TYPES);
 
+/** What stands before the data of an array, for who reads a file piece by piece. */
+export interface NpyHead {
+  readonly dtype: string;
+  readonly shape: number[];
+  /** Values in all. */
+  readonly count: number;
+  readonly itemBytes: number;
+  /** Where the data begins. */
+  readonly dataStart: number;
+}
+
+/** Bytes from the start of a file that hold any head that is taken. */
+export const NPY_HEAD_BYTES_MAX: number = 12 + HEADER_BYTES_MAX;
+
 /** Reads one array. Throws `bad_array` for anything but what the head of this file says. */
 export function parseNpy(bytes: Uint8Array): NpyArray {
+  const { dtype, shape, dataStart } = parseNpyHead(bytes, bytes.byteLength);
+  return { dtype, shape, values: npyValues(dtype, bytes.subarray(dataStart)) };
+}
+
+/** The head of an array of `fileBytes` bytes, of which the first are given. Throws as `parseNpy`. */
+export function parseNpyHead(bytes: Uint8Array, fileBytes: number): NpyHead {
   const { text, dataStart } = readHeader(bytes);
   const { descr, fortranOrder, shape } = parseHeader(text);
   const dtype = canonicalDtype(descr);
@@ -52,22 +72,22 @@ export function parseNpy(bytes: Uint8Array): NpyArray {
     refuse(`Element type "${descr.slice(0, 40)}" is not taken; taken are ${NPY_DTYPES.join(" ")}`);
   }
   if (fortranOrder) refuse("The array is in Fortran order; save it with numpy.ascontiguousarray");
-  const dataBytes = bytes.byteLength - dataStart;
+  const dataBytes = fileBytes - dataStart;
   const count = countValues(shape, Math.floor(dataBytes / type.bytes));
   if (count === null || count * type.bytes !== dataBytes) {
     refuse(
       `Shape [${shape.join(", ")}] of "${dtype}" does not fit the ${dataBytes} bytes of data`,
     );
   }
+  return { dtype, shape, count, itemBytes: type.bytes, dataStart };
+}
+
+/** Whole values of a dtype of `NPY_DTYPES` from their bytes, rounded to f32. */
+export function npyValues(dtype: string, bytes: Uint8Array): Float32Array {
   // A copy, because the data need not lie at a multiple of its element size. (Not by `slice`: that of
   // a Node Buffer copies nothing.)
-  const data = new Uint8Array(bytes.subarray(dataStart)).buffer;
-  const values = type.read(data);
-  return {
-    dtype,
-    shape,
-    values: values instanceof Float32Array ? values : new Float32Array(values),
-  };
+  const values = ITEM_TYPES[dtype]!.read(new Uint8Array(bytes).buffer);
+  return values instanceof Float32Array ? values : new Float32Array(values);
 }
 
 /** The file of a `<f4` array, format version 1. */
@@ -76,18 +96,25 @@ export function writeNpy(values: Float32Array, shape: readonly number[]): Uint8A
   if (count !== values.length) {
     throw new RangeError(`Shape [${shape.join(", ")}] does not hold ${values.length} values`);
   }
+  const head = writeNpyHead(shape);
+  const bytes = new Uint8Array(head.length + values.byteLength);
+  bytes.set(head);
+  bytes.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), head.length);
+  return bytes;
+}
+
+/** What stands before the data of a `<f4` array of that shape. */
+export function writeNpyHead(shape: readonly number[]): Uint8Array<ArrayBuffer> {
   const axes = shape.length === 1 ? `${shape[0]},` : shape.join(", ");
   let header = `{'descr': '<f4', 'fortran_order': False, 'shape': (${axes}), }`;
   if (shape.length > 0) header += " ".repeat(GROWTH_DIGITS - String(shape[0]).length);
   const used = MAGIC.length + 4 + header.length + 1;
   header += " ".repeat((ALIGNMENT - used % ALIGNMENT) % ALIGNMENT) + "\n";
 
-  const dataStart = MAGIC.length + 4 + header.length;
-  const bytes = new Uint8Array(dataStart + values.byteLength);
+  const bytes = new Uint8Array(MAGIC.length + 4 + header.length);
   bytes.set(MAGIC);
   bytes.set([1, 0, header.length & 0xff, header.length >> 8], MAGIC.length);
   bytes.set(new TextEncoder().encode(header), MAGIC.length + 4);
-  bytes.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), dataStart);
   return bytes;
 }
 

@@ -1,5 +1,5 @@
-/** What a command of the command line is. */
-import type { FlagName, Settings } from "../config.ts";
+/** What a command of the command line is, and one call of it. */
+import type { FlagName, Settings, Source } from "../config.ts";
 
 export interface Command {
   /** One line for the list of commands. */
@@ -19,4 +19,14 @@ export interface Command {
 export interface Call {
   readonly positionals: readonly string[];
   readonly settings: Settings;
+  /** Where each flag's value is from. */
+  readonly sources: ReadonlyMap<FlagName, Source>;
+}
+
+/** A flag's value, or undefined where nobody gave one. */
+export function given<K extends FlagName>(
+  { settings, sources }: Omit<Call, "positionals">,
+  name: K,
+): Settings[K] | undefined {
+  return (sources.get(name) ?? "default") === "default" ? undefined : settings[name];
 }

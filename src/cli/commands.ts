@@ -21,50 +21,104 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   serve: {
     summary: "serves models over HTTP",
     usage: "MODEL... [flags]",
-    about: `Serves each MODEL, a NIR file (.nir), over HTTP until SIGTERM or Ctrl-C.
+    about: `Serves each MODEL, a NIR file (.nir) or a run folder, over HTTP until SIGTERM or Ctrl-C.
 
 Prints exactly one line to stdout once it is ready: listening http://ADDRESS:PORT
 Everything else it says goes to stderr. Listening beyond this machine needs an --api-key,
-or --insecure where another program guards the door.`,
+or --insecure where another program guards the door.
+
+A run folder's run.json says how its model is read and its frame; a flag that is given wins.`,
     examples: [
-      "ganglion serve examples/digits/digits.nir",
+      "ganglion serve examples/digits",
       "ganglion serve a.nir b.nir --slots 64 --frame 20 --port 9000",
       "GANGLION_API_KEY=$(openssl rand -hex 24) ganglion serve a.nir --host 0.0.0.0",
     ],
     flags: {
-      "What is served": ["slots", ...ENGINE, "name", "state-dir"],
+      "What is served": ["slots", ...ENGINE, "no-worker", "name", "state-dir"],
       "Who may talk to it": ["host", "port", "api-key", "cors-origin", "insecure"],
       "How the files are read": READING,
     },
     load: () => import("./serve.ts"),
   },
   infer: {
-    summary: "runs a whole recording through a model",
+    summary: "runs recordings through a model",
     usage: "MODEL INPUT.npy [-o OUT.npy] [flags]",
-    about: `Runs one stream from rest to its end through the engine that serves. INPUT.npy has shape
-[T, ...sample_shape], or flat [T, values]; OUT.npy gets <f4 [T, ...output_shape].
-Without -o the .npy goes to stdout. The result does not depend on --frame.
+    about:
+      `Runs one recording, or each of N, from rest to its end through the engine that serves, as many
+at once as there are --slots (64 where not given). INPUT.npy has shape [T, ...sample_shape] or flat
+[T, values], with one more axis in front for N of them; OUT.npy gets <f4 [T, ...output_shape] or
+[N, T, ...]. Without -o the .npy goes to stdout. The result does not depend on --frame or --slots.
 
-With --record the result is an .npz archive: "output" and every recorded value.`,
+MODEL is a NIR file or a run folder. A run folder's encoder is applied first: with direct, latency
+and rate, INPUT.npy holds samples without time, [...sample_shape] or [N, ...sample_shape]. Its
+readout gives a prediction for each, which is said on stderr.
+
+With --labels, --rates or --json a report goes to stdout in place of the array.
+With --record or a readout the result may be an .npz archive: "output", every recorded value,
+"scores" and "prediction".`,
     examples: [
       "ganglion infer digits.nir seven.npy -o scores.npy",
+      "ganglion infer examples/digits recordings.npy --labels labels.npy",
       "ganglion infer digits.nir seven.npy --record hidden.v,hidden.s -o inside.npz",
       "ganglion infer digits.nir seven.npy | python -c 'import sys, numpy, io; print(numpy.load(io.BytesIO(sys.stdin.buffer.read())).sum(0))'",
     ],
     flags: {
-      "What comes out": ["output", "record"],
-      "What computes": ENGINE,
+      "What goes in": ["encoded"],
+      "What comes out": ["output", "record", "labels", "readout", "rates", "json"],
+      "What computes": ["slots", ...ENGINE],
       "How the file is read": READING,
     },
     load: () => import("./infer.ts"),
+  },
+  compare: {
+    summary: "shows where another framework's outputs differ",
+    usage: "MODEL INPUT.npy THEIRS.npy [flags]",
+    about:
+      `Runs INPUT.npy through MODEL and compares the outputs with THEIRS.npy, which another program
+computed from the same input, in the same shape. Shows the first step and neuron that differ, both
+values, the neuron's membrane before its reset and its distance to the threshold.
+
+Exit code 0: equal within --tolerance. 1: different (or at fault: then stdout is empty).`,
+    examples: [
+      "ganglion compare model.nir input.npy snntorch_spikes.npy",
+      "ganglion compare model.nir input.npy norse_membranes.npy --tolerance 1e-5 --json",
+    ],
+    flags: {
+      "What is compared": ["tolerance", "encoded", "json"],
+      "What computes": ENGINE,
+      "How the file is read": READING,
+    },
+    load: () => import("./compare.ts"),
+  },
+  convert: {
+    summary: "writes a model as NIR, safetensors or a run folder",
+    usage: "MODEL OUT [flags]",
+    about: `Reads MODEL, a NIR file or a run folder, and writes OUT:
+
+OUT.nir           a NIR file; a --dt is kept as metadata
+OUT.safetensors   its parameters, one tensor for each node.field
+OUT               otherwise a run folder: model.nir and run.json, with the flags that are given
+
+The model that is read back computes the same bits. NIR cannot say which --reset, --compare and so
+on were meant; a run folder keeps them.`,
+    examples: [
+      "ganglion convert examples/digits digits.safetensors",
+      "ganglion convert net.nir runs/net --reset subtract --readout sum --class-names yes,no",
+      "ganglion convert net.nir runs/net --encoder rate:steps=25,seed=7",
+    ],
+    flags: {
+      "What a run folder says": ["encoder", "readout", "class-names", "frame"],
+      "How the file is read": READING,
+    },
+    load: () => import("./convert.ts"),
   },
   inspect: {
     summary: "shows a model: graph, shapes, assumptions, plan, state",
     usage: "MODEL [--json] [flags]",
     about:
-      `Shows what Ganglion makes of a NIR file: nodes with shapes and parameters, what was assumed
-or repaired and why, where cycles are cut, the steps of the plan, the bytes of state a
-session takes, and the names that can be recorded.`,
+      `Shows what Ganglion makes of a NIR file or a run folder: nodes with shapes and parameters, what
+was assumed or repaired and why, where cycles are cut, the steps of the plan, the bytes of state a
+session takes, the names that can be recorded, and what the run folder says.`,
     examples: ["ganglion inspect digits.nir", "ganglion inspect digits.nir --dt 1e-3 --json"],
     flags: { "What comes out": ["json"], "How the file is read": READING },
     load: () => import("./inspect.ts"),
@@ -81,7 +135,6 @@ is read back, and names the one command that mends what is missing.`,
   },
   bench: notBuilt("measures frames per second on this machine"),
   load: notBuilt("puts load on a running server"),
-  convert: notBuilt("converts models of other formats"),
   calibrate: notBuilt("fits the planner's cost model to this machine"),
   _examine: {
     ...notBuilt("what doctor asks of each runtime"),

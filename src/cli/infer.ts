@@ -1,59 +1,156 @@
-/** `ganglion infer`: one recording through the engine that serves, from rest to its end. */
+/** `ganglion infer`: recordings through the engine that serves, each from rest to its end. */
 import { GanglionError } from "../base/errors.ts";
-import { parseNpy, writeNpy } from "../base/npy.ts";
-import { type NamedArray, writeNpz } from "../base/npz.ts";
-import { firstNonFinite, sizeOf } from "../base/numeric.ts";
+import type { NamedArray } from "../base/npz.ts";
 import { limitsOf } from "../config.ts";
-import { loadModel } from "../load_model.ts";
+import { loadRun } from "../load_model.ts";
 import { type Plan, probesOf } from "../model/mod.ts";
-import { isTerminal, readFileLimited, say, writeFileWhole, writeOut } from "../runtime/mod.ts";
+import { EVENTS, type RunRecord } from "../run/mod.ts";
+import { runRecordings } from "../run_recordings.ts";
+import { isTerminal, say, writeOut } from "../runtime/mod.ts";
 import { StreamServer } from "../stream_server.ts";
-import type { Call } from "./command.ts";
+import { type Call, given } from "./command.ts";
+import { predictionLine, type Ran, reportJson, reportText } from "./infer_report.ts";
+import {
+  type ArrayShape,
+  gatheringSink,
+  NO_SINK,
+  npyFileSink,
+  type OutputSink,
+} from "./outputs.ts";
 import { Progress } from "./progress.ts";
 import { loadOptions, sayNotes, takePositionals } from "./reading.ts";
+import { type RecordingFile, withRecordings } from "./recordings.ts";
+import { readTrueClasses, Tally } from "./tally.ts";
 
-/** An input file is held whole, as f32. */
-const INPUT_BYTES_MAX = 2 ** 32;
+/** Recordings at once where nobody says otherwise. */
+const SLOTS_DEFAULT = 64;
 
-export async function run({ positionals, settings }: Call): Promise<number> {
-  const [modelPath, inputPath] = takePositionals(positionals, ["MODEL", "INPUT.npy"]);
-  const { output, record, device } = settings;
-  const { frame } = limitsOf(settings);
-  checkOutput(output, record.length > 0);
-  const plan = await loadModel(modelPath!, loadOptions(settings));
+export async function run(call: Call): Promise<number> {
+  const [modelPath, inputPath] = takePositionals(call.positionals, ["MODEL", "INPUT.npy"]);
+  checkOutput(call);
+  const { plan, run: record } = await loadRun(modelPath!, loadOptions(call));
   sayNotes(plan);
-  checkRecord(plan, record);
-  const { steps, values } = await readInput(inputPath!, plan);
-  await using server = await StreamServer.create(plan, {
-    slots: 1,
-    frame,
-    sampleShape: plan.sampleShape,
-    partialFrames: true,
-    device,
-    say,
-  });
-  const arrays = await stream(server, values, steps, record);
-  const result = arrays.output!;
-  const bytes = record.length > 0 ? writeNpz(arrays) : writeNpy(result.values, result.shape);
-  if (output === undefined) await writeOut(bytes);
-  else await writeFileWhole(output, bytes);
-  const { kind, device: name, numerics } = server.info;
-  say(`${steps} steps on ${kind} (${name}), numerics ${numerics}${output ? `: ${output}` : ""}`);
+  checkRecord(plan, call.settings.record);
+  const encoder = call.settings.encoded ? EVENTS : record?.encoder ?? EVENTS;
+  await withRecordings(inputPath!, plan, encoder, (file) => inferAll(call, plan, record, file));
   return 0;
 }
 
-function checkOutput(output: string | undefined, records: boolean): void {
-  if (output === undefined && isTerminal("stdout")) {
+async function inferAll(
+  call: Call,
+  plan: Plan,
+  record: RunRecord | null,
+  file: RecordingFile,
+): Promise<void> {
+  const { labels: labelsPath, output, json, record: recorded } = call.settings;
+  const { count, steps } = file;
+  const truth = labelsPath === undefined
+    ? null
+    : await readTrueClasses(labelsPath, count, plan.outputSize);
+  const readout = call.settings.readout ?? record?.readout ?? (truth === null ? null : "sum");
+  const tally = new Tally(plan, count, readout, wantsReport(call));
+  const sink = await openSink(call, plan, file, readout !== null);
+  await using server = await StreamServer.create(plan, {
+    slots: given(call, "slots") ?? Math.max(1, Math.min(count, SLOTS_DEFAULT)),
+    frame: given(call, "frame") ?? record?.frame ?? limitsOf(call.settings).frame,
+    sampleShape: plan.sampleShape,
+    partialFrames: true,
+    device: call.settings.device,
+    say,
+  });
+  try {
+    await runAll(server, file, recorded, tally, sink);
+    await sink.finish(readout === null ? {} : decisions(tally, plan, count));
+  } catch (error) {
+    await sink.discard();
+    throw error;
+  }
+  const ran: Ran = { tally, count, steps, labels: record?.labels ?? null, truth, dt: plan.dt };
+  if (wantsReport(call)) await writeOut(json ? reportJson(ran) : reportText(ran));
+  else if (readout !== null) say(predictionLine(ran));
+  const { kind, device, numerics } = server.info;
+  const what = file.single ? `${steps} steps` : `${count} recordings of ${steps} steps`;
+  say(`${what} on ${kind} (${device}), numerics ${numerics}${output ? `: ${output}` : ""}`);
+}
+
+async function runAll(
+  server: StreamServer,
+  file: RecordingFile,
+  recorded: readonly string[],
+  tally: Tally,
+  sink: OutputSink,
+): Promise<void> {
+  const total = file.single ? file.steps : file.count;
+  const progress = new Progress(file.single ? "step" : "recording", total);
+  let done = 0;
+  const record = [...new Set([...recorded, ...tally.spikeProbes])];
+  await runRecordings(server, file, {
+    record,
+    async onPart(part) {
+      const { recording, at, outputs } = part;
+      tally.add(part);
+      await sink.put("output", recording, at, outputs.data);
+      for (const name of recorded) await sink.put(name, recording, at, outputs.probes[name]!);
+      done += file.single ? part.steps : Number(part.last);
+      progress.update(done);
+    },
+  });
+  progress.end();
+}
+
+/** A report on stdout takes the place of the array. */
+function wantsReport({ settings }: Call): boolean {
+  return settings.labels !== undefined || settings.json || settings.rates;
+}
+
+function checkOutput(call: Call): void {
+  const { output, record } = call.settings;
+  if (output === undefined && !wantsReport(call) && isTerminal("stdout")) {
     throw new GanglionError("usage", "The result is binary: give -o FILE, or redirect stdout");
   }
-  if (output !== undefined && records !== /\.npz$/i.test(output)) {
+  if (output === undefined && record.length > 0 && wantsReport(call)) {
+    throw new GanglionError("usage", "Recorded values need a file: give -o FILE.npz");
+  }
+  if (output !== undefined && record.length > 0 && !isArchive(output)) {
     throw new GanglionError(
       "usage",
-      records
-        ? `With --record the result is an archive: name it .npz, not ${output}`
-        : `Without --record the result is one array: name it .npy, not ${output}`,
+      `With --record the result is an archive: name it .npz, not ${output}`,
     );
   }
+}
+
+const isArchive = (path: string): boolean => /\.npz$/i.test(path);
+
+async function openSink(
+  call: Call,
+  plan: Plan,
+  file: RecordingFile,
+  decides: boolean,
+): Promise<OutputSink> {
+  const { output, record } = call.settings;
+  const lead = file.single ? [file.steps] : [file.count, file.steps];
+  const array = (name: string, each: readonly number[]): ArrayShape => ({ name, lead, each });
+  const outputs = array("output", plan.outputShape);
+  if (output === undefined && wantsReport(call)) return NO_SINK;
+  if (output !== undefined && !isArchive(output)) return await npyFileSink(output, outputs);
+  if (output !== undefined && record.length === 0 && !decides) {
+    throw new GanglionError(
+      "usage",
+      `Without --record or a readout the result is one array: name it .npy, not ${output}`,
+    );
+  }
+  const probes = probesOf(plan).filter(({ name }) => record.includes(name));
+  const arrays = [outputs, ...probes.map((each) => array(each.name, each.shape))];
+  return gatheringSink(output, arrays, output !== undefined || probes.length > 0);
+}
+
+/** What an archive holds beside the outputs. */
+function decisions(tally: Tally, plan: Plan, count: number): Record<string, NamedArray> {
+  const predictions = Float32Array.from(tally.predictions, (each) => each ?? NaN);
+  return {
+    scores: { values: tally.scores, shape: [count, plan.outputSize] },
+    prediction: { values: predictions, shape: [count] },
+  };
 }
 
 function checkRecord(plan: Plan, record: readonly string[]): void {
@@ -64,81 +161,4 @@ function checkRecord(plan: Plan, record: readonly string[]): void {
     "usage",
     `The model has no value "${unknown}"; it has: ${names.join(" ")}`,
   );
-}
-
-async function readInput(
-  path: string,
-  plan: Plan,
-): Promise<{ values: Float32Array; steps: number }> {
-  const bytes = await readFileLimited(path, INPUT_BYTES_MAX);
-  let array;
-  try {
-    array = parseNpy(bytes);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new GanglionError("input_unreadable", `${path}: ${reason}`, { path }, { cause: error });
-  }
-  const { shape, values } = array;
-  const steps = shape[0] ?? 0;
-  if (!isStream(shape, plan)) {
-    throw new GanglionError(
-      "bad_array",
-      `${path} has shape [${shape.join(", ")}]; the model takes [T, ${
-        plan.sampleShape.join(", ")
-      }]` +
-        (plan.sampleShape.length === 1 ? "" : ` or [T, ${plan.sampleSize}]`),
-      { path, shape, sample_shape: plan.sampleShape },
-    );
-  }
-  const bad = firstNonFinite(values);
-  if (bad >= 0) {
-    const [step, index] = [Math.floor(bad / plan.sampleSize), bad % plan.sampleSize];
-    throw new GanglionError(
-      "non_finite",
-      `${path} holds ${values[bad]} in step ${step}, at index ${index} of its sample`,
-      { path, step, index },
-    );
-  }
-  return { values, steps };
-}
-
-/** `[T, …sample_shape]`, `[T, prod]`, or `[T]` where a sample is one value. */
-function isStream(shape: readonly number[], { sampleShape, sampleSize }: Plan): boolean {
-  if (shape.length === 0) return false;
-  const sample = shape.slice(1);
-  if (sample.length <= 1) return sizeOf(sample) === sampleSize;
-  return sample.length === sampleShape.length && sample.every((axis, i) => axis === sampleShape[i]);
-}
-
-/** Runs the stream frame by frame; returns `output` and every recorded value over all steps. */
-async function stream(
-  server: StreamServer,
-  input: Float32Array,
-  steps: number,
-  record: readonly string[],
-): Promise<Record<string, NamedArray>> {
-  const { plan, frame } = server;
-  const probes = probesOf(plan).filter(({ name }) => record.includes(name));
-  const result: Record<string, NamedArray> = {};
-  for (
-    const { name, shape } of [{ name: "output", shape: plan.outputShape }, ...probes]
-  ) {
-    result[name] = { values: new Float32Array(steps * sizeOf(shape)), shape: [steps, ...shape] };
-  }
-  const session = server.open();
-  const progress = new Progress("step", steps);
-  for (let at = 0; at < steps; at += frame) {
-    const end = Math.min(at + frame, steps);
-    const piece = input.subarray(at * plan.sampleSize, end * plan.sampleSize);
-    const future = server.submit(session, piece, { record });
-    await server.step();
-    const outputs = await future.result();
-    const parts = { output: outputs.data, ...outputs.probes };
-    for (const [name, part] of Object.entries(parts)) {
-      result[name]!.values.set(part, at * (part.length / (end - at)));
-    }
-    progress.update(end);
-  }
-  progress.end();
-  return result;
 }

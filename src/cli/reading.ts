@@ -1,25 +1,27 @@
 /** The flags that say how a model file is read, as options of the model lane; and what it told us. */
 import { GanglionError } from "../base/errors.ts";
-import { limitsOf, type Settings } from "../config.ts";
+import { limitsOf } from "../config.ts";
 import type { LoadOptions } from "../load_model.ts";
 import type { Plan } from "../model/mod.ts";
 import { say } from "../runtime/mod.ts";
+import { type Call, given } from "./command.ts";
 
-export function loadOptions(settings: Settings): LoadOptions {
-  const { dt, discretization, compare, reset, strict } = settings;
-  return {
-    ...(dt === undefined ? {} : { dt }),
-    ...(discretization === undefined ? {} : { discretization }),
-    ...(compare === undefined ? {} : { compare }),
-    ...(reset === undefined ? {} : { reset }),
-    ...(settings["if-gain"] === undefined ? {} : { ifGain: settings["if-gain"] }),
-    ...(settings["cuba-order"] === undefined ? {} : { cubaOrder: settings["cuba-order"] }),
-    flattenBatch: settings["flatten-batch"],
-    strict,
-    cut: settings.cut.map(readCut),
-    limits: limitsOf(settings),
-    isolated: true,
+/** Only what was given: what was not is left to a run folder, else to the model lane. */
+export function loadOptions(call: Call): LoadOptions {
+  const { settings } = call;
+  const options = {
+    dt: settings.dt,
+    discretization: settings.discretization,
+    compare: settings.compare,
+    reset: settings.reset,
+    ifGain: settings["if-gain"],
+    cubaOrder: settings["cuba-order"],
+    flattenBatch: given(call, "flatten-batch"),
+    strict: given(call, "strict"),
+    cut: given(call, "cut")?.map(readCut),
   };
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
+  return { ...Object.fromEntries(entries), limits: limitsOf(settings), isolated: true };
 }
 
 function readCut(text: string): readonly [string, string] {

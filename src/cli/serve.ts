@@ -14,7 +14,7 @@ import {
   writeOut,
 } from "../runtime/mod.ts";
 import { createServer, type Server } from "../serve.ts";
-import type { Call } from "./command.ts";
+import { type Call, given } from "./command.ts";
 import { loadOptions, sayNotes } from "./reading.ts";
 
 /** What was taken may run so long after a signal. */
@@ -26,7 +26,9 @@ const REPEAT_MS = 500;
 
 const INTERRUPTED = 130;
 
-export async function run({ positionals, settings }: Call): Promise<number> {
+export async function run(call: Call): Promise<number> {
+  const { positionals, settings } = call;
+  const frame = given(call, "frame");
   if (positionals.length === 0) throw new GanglionError("usage", "MODEL must be given");
   const { host, port, name, device } = settings;
   const apiKeys = settings["api-key"];
@@ -36,8 +38,10 @@ export async function run({ positionals, settings }: Call): Promise<number> {
   const server = await createServer({
     models: positionals,
     names: name,
-    load: loadOptions(settings),
+    load: loadOptions(call),
+    ...(frame === undefined ? {} : { frame }),
     device,
+    thread: !settings["no-worker"],
     limits: limitsOf(settings),
     apiKeys,
     corsOrigin,

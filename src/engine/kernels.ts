@@ -46,7 +46,7 @@ export interface FieldProbe {
  * Loop turns an invocation may take: lavapipe ends all loops after 65,535 in silence. Longer sums are
  * cut into segments that run one after another, in the same order.
  */
-const TURNS_MAX = 60_000;
+export const TURNS_MAX = 60_000;
 const WORKGROUP_MAX = 64;
 
 type Constants = Record<string, number | boolean>;
@@ -337,20 +337,29 @@ fn source_value(j: u32) -> f32 {
   }
 
   #join(constants: Constants, parts: readonly string[]): string {
-    const all: Constants = {
-      STATE_WORDS: this.#layout.stateWords,
-      SCRATCH_WORDS: this.#layout.scratchWords,
-      UPLOAD_HEADER_WORDS,
-      UPLOAD_ROW_WORDS,
-      ...constants,
-    };
-    const lines = Object.entries(all).map(([name, value]) =>
-      typeof value === "boolean"
-        ? `const ${name}: bool = ${value};`
-        : `const ${name}: u32 = ${value}u;`
-    );
-    return [lines.join("\n"), bindings, numericText, ...parts].join("\n");
+    return joinKernel(this.#layout, constants, parts);
   }
+}
+
+/** A kernel's whole text: constants, what all kernels share, then its own parts. */
+export function joinKernel(
+  layout: Layout,
+  constants: Constants,
+  parts: readonly string[],
+): string {
+  const all: Constants = {
+    STATE_WORDS: layout.stateWords,
+    SCRATCH_WORDS: layout.scratchWords,
+    UPLOAD_HEADER_WORDS,
+    UPLOAD_ROW_WORDS,
+    ...constants,
+  };
+  const lines = Object.entries(all).map(([name, value]) =>
+    typeof value === "boolean"
+      ? `const ${name}: bool = ${value};`
+      : `const ${name}: u32 = ${value}u;`
+  );
+  return [lines.join("\n"), bindings, numericText, ...parts].join("\n");
 }
 
 function lastOf(node: PlanNode): StateField | undefined {
@@ -432,7 +441,7 @@ function workgroupOf(count: number): number {
 }
 
 /** Rest values are data, but a select needs no rounding: their bits are given, not a decimal. */
-function restLiteral(rest: number): string {
+export function restLiteral(rest: number): string {
   const bits = new Uint32Array(Float32Array.of(rest).buffer)[0]!;
   return `bitcast<f32>(${bits}u)`;
 }

@@ -6,6 +6,7 @@
 import { GanglionError } from "../base/errors.ts";
 import { type PlanBlock, type Probe, probesOf } from "../model/plan.ts";
 import { type FieldProbe, type Kernel, type KernelWriter, OUTPUT_BEGIN } from "./kernels.ts";
+import type { FusedKernel } from "./fused.ts";
 import type { Layout } from "./layout.ts";
 
 /** Bytes between two passes in the uniform buffer: WebGPU's default alignment of dynamic offsets. */
@@ -40,16 +41,16 @@ export class PassTable {
   readonly #frame: number;
   readonly #tile: number;
 
-  constructor(layout: Layout, outputWords: number) {
-    this.#frame = layout.frame;
-    this.#tile = layout.tile;
-    const tiles = Math.ceil(layout.frame / layout.tile);
-    this.words = new Uint32Array((tiles + layout.frame) * (PASS_BYTES / 4));
+  constructor(frame: number, tile: number, outputWords: number) {
+    this.#frame = frame;
+    this.#tile = tile;
+    const tiles = Math.ceil(frame / tile);
+    this.words = new Uint32Array((tiles + frame) * (PASS_BYTES / 4));
     const put = (index: number, begin: number, end: number, tile: number) =>
       this.words.set([0, begin, end, tile, outputWords], index * (PASS_BYTES / 4));
     for (let k = 0; k < tiles; k++) {
-      const begin = k * layout.tile;
-      const end = Math.min(begin + layout.tile, layout.frame);
+      const begin = k * tile;
+      const end = Math.min(begin + tile, frame);
       put(k, begin, end, begin);
       for (let t = begin; t < end; t++) put(tiles + t, t, t + 1, begin);
     }
@@ -121,6 +122,25 @@ async function compilationText(module: GPUShaderModule): Promise<string> {
   }
 }
 
+/** The whole frame in one dispatch a tile; records nothing. */
+export async function buildFused(
+  layout: Layout,
+  { kernel, tile }: FusedKernel,
+  cache: PipelineCache,
+): Promise<Program> {
+  const { plan, frame } = layout;
+  const outputWords = OUTPUT_BEGIN + frame * plan.outputSize;
+  const block: PlanBlock = { kind: "feedforward", nodes: plan.nodes.map(({ index }) => index) };
+  const dispatches = [{ kernel, pipeline: await cache.get(kernel) }];
+  return {
+    outputWords,
+    probes: [],
+    blocks: [{ block, dispatches }],
+    emits: [],
+    passes: new PassTable(frame, tile, outputWords),
+  };
+}
+
 /** Compiles the plan with the named values recorded. */
 export async function buildProgram(
   layout: Layout,
@@ -155,5 +175,11 @@ export async function buildProgram(
     ...values.map(({ node, offset }) => writer.emit(plan.nodes[node]!, offset, false)),
     writer.emit(plan.nodes[plan.output]!, OUTPUT_BEGIN, true),
   ]);
-  return { outputWords, probes, blocks, emits, passes: new PassTable(layout, outputWords) };
+  return {
+    outputWords,
+    probes,
+    blocks,
+    emits,
+    passes: new PassTable(frame, layout.tile, outputWords),
+  };
 }

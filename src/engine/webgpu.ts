@@ -8,10 +8,11 @@ import { GanglionError } from "../base/errors.ts";
 import type { Plan } from "../model/plan.ts";
 import type { OpenDevice } from "./device.ts";
 import type { BatchRow, Executor, ExecutorInfo, RowResult, RowState } from "./executor.ts";
+import { type FusedKernel, writeFused } from "./fused.ts";
 import { KernelWriter, OUTPUT_BEGIN } from "./kernels.ts";
 import { COPIES, type Layout, layOut, type WorkingMemory } from "./layout.ts";
 import { packParameters } from "./parameters.ts";
-import { buildProgram, PassTable, PipelineCache, type Program } from "./program.ts";
+import { buildFused, buildProgram, PassTable, PipelineCache, type Program } from "./program.ts";
 import { Readback, type ReadbackMode } from "./readback.ts";
 import { StateAccess } from "./state_access.ts";
 import { Upload, uploadWords } from "./upload.ts";
@@ -23,6 +24,10 @@ export interface EngineOptions {
   /** Numerics tag until the model was verified against the twin. */
   readonly numerics: string;
   readonly memory?: WorkingMemory;
+  /** `fused` and `layers` insist, for tests and benches; by default fused where the plan allows it. */
+  readonly kernels?: "auto" | "fused" | "layers";
+  /** Invocations a workgroup of the fused kernel; by default 8 on a software adapter, else 64. */
+  readonly lanes?: number;
 }
 
 /** Programs with recorded values kept at most; the oldest is dropped. */
@@ -57,6 +62,7 @@ export class GpuExecutor implements Executor {
   readonly #buffers: Resident;
   readonly #writer: KernelWriter;
   readonly #cache: PipelineCache;
+  readonly #fused: FusedKernel | null;
   readonly #upload: Upload;
   readonly #state: StateAccess;
   readonly #mode: ReadbackMode;
@@ -80,6 +86,12 @@ export class GpuExecutor implements Executor {
     const layout = device.createPipelineLayout({ bindGroupLayouts: [this.#bindings] });
     this.#cache = new PipelineCache(device, layout);
     this.#writer = new KernelWriter(this.#layout, parameters);
+    this.#fused = options.kernels === "layers"
+      ? null
+      : writeFused(this.#layout, parameters, options.lanes ?? (software ? 8 : 64));
+    if (options.kernels === "fused" && this.#fused === null) {
+      throw new GanglionError("model_unsupported", "This plan has no fused kernel");
+    }
     this.#buffers = createBuffers(device, this.#layout, parameters.weights, parameters.coefs);
     this.#upload = new Upload(this.#layout);
     this.#state = new StateAccess(device, this.#layout, this.#buffers.state, this.#buffers.rings);
@@ -215,7 +227,9 @@ export class GpuExecutor implements Executor {
     const held = this.#programs.get(key);
     if (held !== undefined) return held;
     const device = this.#device;
-    const program = await buildProgram(this.#layout, this.#writer, this.#cache, record);
+    const program = record.length === 0 && this.#fused !== null
+      ? await buildFused(this.#layout, this.#fused, this.#cache)
+      : await buildProgram(this.#layout, this.#writer, this.#cache, record);
     const bytes = program.outputWords * 4 * this.#layout.rowsMax;
     const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC;
     const output = device.createBuffer({ label: "output", size: bytes, usage });

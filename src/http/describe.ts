@@ -53,6 +53,7 @@ export function describeSession(service: Service, session: StreamSession) {
     ttl_s: options.ttlSeconds,
     record: options.record,
     outputs: options.outputs,
+    ...(options.predictor === null ? {} : { readout: true }),
   };
 }
 

@@ -56,6 +56,11 @@ export function eventWriter(
   };
 }
 
+/** The field `prediction`, where there is one; null for a score that is no number. */
+export function predictionText({ prediction }: Pick<OutputEvent, "prediction">): string {
+  return prediction === undefined ? "" : `,"prediction":${JSON.stringify(prediction)}`;
+}
+
 function outputData(event: OutputEvent, { plan, probes }: ModelHost, encoding: Encoding): string {
   const { chunk, startStep, steps, data } = event;
   const shape = [steps, ...plan.outputShape];
@@ -67,5 +72,5 @@ function outputData(event: OutputEvent, { plan, probes }: ModelHost, encoding: E
     recorded = `,"probes":${encodeProbes(encoding, event.probes, shapeOf)}`;
     break;
   }
-  return `${head.slice(0, -1)},"data":${values}${recorded}}`;
+  return `${head.slice(0, -1)},"data":${values}${recorded}${predictionText(event)}}`;
 }

@@ -15,6 +15,9 @@ export const CreateSession = z.strictObject({
     example: ["lif.v"],
   }),
   outputs: z.enum(["ring", "hold"]).optional(),
+  readout: z.boolean().optional().openapi({
+    description: "Outputs carry the running prediction; the model must be a run with a readout",
+  }),
   state: z.unknown().optional(),
 }).openapi("CreateSession");
 
@@ -40,6 +43,9 @@ export const SessionView = z.object({
   ttl_s: count,
   record: z.array(z.string()),
   outputs: z.enum(["ring", "hold"]),
+  readout: z.literal(true).optional().openapi({
+    description: "There when outputs carry the running prediction",
+  }),
 }).openapi("Session");
 
 export const SessionList = z.object({ sessions: z.array(SessionView) }).openapi("SessionList");
@@ -90,6 +96,8 @@ export const ChunkAnswer = ChunkReceipt.extend({
   shape,
   data: z.array(z.unknown()).openapi({ description: "[steps][…output_shape], null for NaN" }),
   probes: z.record(z.string(), z.array(z.unknown())).optional(),
+  prediction: z.object({ class: count, label: z.string().nullable(), score: z.number().nullable() })
+    .optional().openapi({ description: "After the last of these steps, over the whole session" }),
 }).openapi("ChunkAnswer");
 
 export const ChunkBody = z.union([

@@ -16,5 +16,6 @@ export { probesOf } from "./plan.ts";
 export type { ReadOptions } from "./read_nir.ts";
 export { readNirBytes } from "./read_nir.ts";
 export { applyVariables, type Variables } from "./variables.ts";
+export { writeNirBytes } from "./write_nir.ts";
 export { describePlan, type NodeSummary, type PlanSummary } from "./describe_plan.ts";
 export { printPlan } from "./print_plan.ts";

@@ -1,5 +1,5 @@
 /**
- * Bytes of an HDF5 file → a plain tree. The only importer of h5wasm, which it loads when first asked.
+ * Bytes of an HDF5 file → a plain tree. Loads h5wasm when first asked, for `nir_tree_write.ts` too.
  * What must hold: sizes are judged from metadata before a value is read; links are refused; every
  * open has its own in-memory name, removed in `finally`. A damaged file may still hang or trap the
  * library (it is C in WebAssembly), so untrusted bytes are read in a child process
@@ -56,7 +56,7 @@ let library: Promise<typeof import("h5wasm")> | null = null;
 /** Reads the whole file. Throws `model_unreadable` when it is damaged, too large or uses links. */
 export async function readTree(bytes: Uint8Array, limits: NirLimits): Promise<TreeGroup> {
   checkSignature(bytes, limits);
-  const h5 = await load();
+  const h5 = await loadLibrary();
   const module = await h5.ready;
   const path = `/nir-${opened++}`;
   try {
@@ -79,7 +79,8 @@ export async function readTree(bytes: Uint8Array, limits: NirLimits): Promise<Tr
   }
 }
 
-function load(): Promise<typeof import("h5wasm")> {
+/** The HDF5 library, set to throw its errors. */
+export function loadLibrary(): Promise<typeof import("h5wasm")> {
   library ??= import("h5wasm").then(async (h5) => {
     (await h5.ready).activate_throwing_error_handler();
     return h5;

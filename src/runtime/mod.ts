@@ -5,11 +5,13 @@ import { denoRuntime } from "./deno.ts";
 import type { App, Listener, ListenOptions, Runtime } from "./types.ts";
 
 export type { App, Connection, Listener, ListenOptions, Runtime } from "./types.ts";
+export { openPartReader, openPartWriter, type PartReader, type PartWriter } from "./array_file.ts";
 export { runChild } from "./child.ts";
 export { readbackVerdict } from "./fast_readback.ts";
 export { findGpu } from "./gpu.ts";
 export { readNirIsolated } from "./nir_process.ts";
 export * from "./process.ts";
+export { ownPort, startThread } from "./thread.ts";
 export { readCommit, ROOT, VERSION } from "./version.ts";
 
 export const runtime: Runtime = "Bun" in globalThis ? bunRuntime() : denoRuntime();

@@ -3,7 +3,7 @@
  * runtimes give these through Node's modules.
  */
 import { Buffer } from "node:buffer";
-import { open, writeFile } from "node:fs/promises";
+import { mkdir, open, stat, writeFile } from "node:fs/promises";
 import process from "node:process";
 import { GanglionError } from "../base/errors.ts";
 
@@ -73,6 +73,19 @@ export async function readFileLimited(
   }
 }
 
+export async function isFolder(path: string): Promise<boolean> {
+  return await stat(path).then((status) => status.isDirectory(), () => false);
+}
+
+/** Makes a folder, and those above it, where there is none. */
+export async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true });
+  } catch (error) {
+    throw new GanglionError("usage", fileProblem(path, error), { path });
+  }
+}
+
 export async function writeFileWhole(path: string, bytes: Uint8Array): Promise<void> {
   try {
     await writeFile(path, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
@@ -90,7 +103,8 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   ENOTDIR: "lies below something that is not a folder",
 };
 
-function fileProblem(path: string, error: unknown): string {
+/** What kept a file from being opened, as a sentence with its path. */
+export function fileProblem(path: string, error: unknown): string {
   const { code, message } = error as { code?: string; message?: string };
   return `${path} ${PROBLEMS[code ?? ""] ?? `cannot be opened (${code ?? message})`}`;
 }

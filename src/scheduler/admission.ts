@@ -22,10 +22,6 @@ export class Admission {
     this.#options = options;
   }
 
-  get waiting(): number {
-    return this.#queue.size;
-  }
-
   /**
    * Calls `take` as soon as a slot is free and nobody waits before, and resolves with what it
    * returns. Rejects with `no_slot` after `waitMs`, or when `signal` aborts.

@@ -6,6 +6,7 @@ import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
 import type { OutputEvent } from "./outbox.ts";
+import type { Prediction } from "./session_types.ts";
 
 /** What a client sends, decoded. */
 export interface ChunkInput {
@@ -27,6 +28,8 @@ export interface ChunkOutputs {
   /** [steps, output size]. */
   readonly data: Float32Array;
   readonly probes: Readonly<Record<string, Float32Array>>;
+  /** After the last step; only where the session asked for it. */
+  readonly prediction?: Prediction;
 }
 
 export class Chunk {
@@ -154,10 +157,12 @@ export class Chunk {
 function joinOutputs(events: readonly OutputEvent[]): ChunkOutputs {
   const [first] = events;
   assert(first !== undefined, "a chunk that ran has outputs");
-  if (events.length === 1) return { data: first.data, probes: first.probes };
+  const { prediction } = events.at(-1)!;
+  const last = prediction === undefined ? {} : { prediction };
+  if (events.length === 1) return { data: first.data, probes: first.probes, ...last };
   const probes: Record<string, Float32Array> = {};
   for (const name in first.probes) probes[name] = join(events.map((each) => each.probes[name]!));
-  return { data: join(events.map((each) => each.data)), probes };
+  return { data: join(events.map((each) => each.data)), probes, ...last };
 }
 
 function join(parts: readonly Float32Array[]): Float32Array {

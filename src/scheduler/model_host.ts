@@ -2,12 +2,15 @@
 import { GanglionError } from "../base/errors.ts";
 import type { Executor, ExecutorInfo } from "../engine/executor.ts";
 import { type Plan, type Probe, probesOf } from "../model/plan.ts";
+import type { Predictor } from "./session_types.ts";
 import { SlotScheduler } from "./slot_scheduler.ts";
 
 export interface ModelHostOptions {
   /** How clients name it. */
   readonly id: string;
   readonly executor: Executor;
+  /** Makes the running prediction of one session; absent where the model's run has no readout. */
+  readonly predictor?: () => Predictor;
 }
 
 export class ModelHost {
@@ -17,8 +20,11 @@ export class ModelHost {
   /** What a session may record, by name. */
   readonly probes: ReadonlyMap<string, Probe>;
 
-  constructor({ id, executor }: ModelHostOptions) {
+  readonly #predictor: (() => Predictor) | undefined;
+
+  constructor({ id, executor, predictor }: ModelHostOptions) {
     this.id = id;
+    this.#predictor = predictor;
     this.executor = executor;
     this.scheduler = new SlotScheduler(executor, { partialFrames: true });
     this.probes = new Map(probesOf(executor.plan).map((probe) => [probe.name, probe]));
@@ -30,6 +36,16 @@ export class ModelHost {
 
   get info(): ExecutorInfo {
     return this.executor.info;
+  }
+
+  /** A session's own running prediction. Throws where the model's run names no readout. */
+  makePredictor(): Predictor {
+    if (this.#predictor !== undefined) return this.#predictor();
+    throw new GanglionError(
+      "invalid_body",
+      `The model "${this.id}" has no readout: serve a run folder whose run.json names one`,
+      { field: "readout" },
+    );
   }
 
   /** Values a step that recording these names takes. */

@@ -5,6 +5,7 @@
  * Every operation is O(1) amortised, but for `find` (a binary search).
  */
 import type { Chunk } from "./chunk.ts";
+import type { Prediction } from "./session_types.ts";
 
 /** Where an event stands on the session's time-line. `part` counts the events after an output. */
 export interface Position {
@@ -24,6 +25,8 @@ export interface OutputEvent {
   /** [steps, output size]. */
   readonly data: Float32Array;
   readonly probes: Readonly<Record<string, Float32Array>>;
+  /** After the last of its steps; only where the session asked for it. */
+  readonly prediction?: Prediction;
 }
 
 export interface ErrorEvent {

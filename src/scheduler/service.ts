@@ -12,7 +12,7 @@ import type { Chunk, ChunkInput } from "./chunk.ts";
 import { IdleWatch } from "./idle_watch.ts";
 import type { ModelHost } from "./model_host.ts";
 import { StepLoop } from "./step_loop.ts";
-import type { EndReason } from "./session_types.ts";
+import type { EndReason, SessionOptions } from "./session_types.ts";
 import { StreamSession } from "./stream_session.ts";
 import { Tombstones } from "./tombstones.ts";
 
@@ -37,6 +37,8 @@ export interface OpenOptions {
   readonly waitSeconds?: number;
   readonly record?: readonly string[];
   readonly outputs?: "ring" | "hold";
+  /** Outputs carry the running prediction of the model's readout. */
+  readonly readout?: boolean;
   /** Aborted when who asked has left. */
   readonly signal?: AbortSignal;
 }
@@ -108,6 +110,7 @@ export class Service {
     checkRange("ttl_s", options.ttlSeconds ?? 0, ttlSecondsMax);
     checkRange("wait_s", options.waitSeconds ?? 0, waitSecondsMax);
     const record = served.host.checkRecord(options.record ?? [], this.limits.recordValuesMax);
+    const predictor = options.readout ? served.host.makePredictor() : null;
     const waitMs = (options.waitSeconds ?? 0) * 1000;
     // Awaited here: who opens may be sent away before anybody else listens.
     return await served.admission.enter(
@@ -117,6 +120,7 @@ export class Service {
           ...options,
           ttlSeconds: options.ttlSeconds ?? ttlSeconds,
           record,
+          predictor,
         });
       },
       waitMs,
@@ -249,7 +253,7 @@ export class Service {
 
   #start(
     served: Served,
-    options: OpenOptions & { ttlSeconds: number; record: readonly string[] },
+    options: OpenOptions & Pick<SessionOptions, "ttlSeconds" | "record" | "predictor">,
   ): StreamSession {
     const { host, loop } = served;
     const session = new StreamSession({
@@ -263,6 +267,7 @@ export class Service {
       ttlSeconds: options.ttlSeconds,
       record: options.record,
       outputs: options.outputs ?? "ring",
+      predictor: options.predictor,
       createdAtMs: this.clock.wallMs(),
     }, {
       limits: this.limits,

@@ -178,13 +178,6 @@ export class SessionQueue {
     return chunks;
   }
 
-  /** The chunks that have steps left, oldest first. */
-  *stillToRun(): Iterable<Chunk> {
-    for (let i = this.#head; i < this.#waiting.length; i++) {
-      if (!this.#waiting[i]!.finished) yield this.#waiting[i]!;
-    }
-  }
-
   #framesOf(steps: number): number {
     return Math.ceil(steps / this.#frame);
   }

@@ -28,6 +28,23 @@ export interface TakenFrame {
   readonly reset: boolean;
 }
 
+/** What a session's outputs so far say, by the readout of the model's run. */
+export interface Prediction {
+  readonly class: number;
+  readonly label: string | null;
+  readonly score: number;
+}
+
+/** A decision over a session's outputs that is renewed with every frame. */
+export interface Predictor {
+  /** Takes in whole steps of outputs. */
+  push(outputs: Float32Array): void;
+  /** Begins again, as the state does. */
+  reset(): void;
+  /** Null before the first step. */
+  prediction(): Prediction | null;
+}
+
 /** What the session needs from the service around it. */
 export interface SessionSurroundings {
   readonly limits: Limits;
@@ -54,5 +71,7 @@ export interface SessionOptions {
   readonly ttlSeconds: number;
   readonly record: readonly string[];
   readonly outputs: "ring" | "hold";
+  /** Null where nobody asked for predictions. */
+  readonly predictor: Predictor | null;
   readonly createdAtMs: number;
 }

@@ -173,7 +173,7 @@ export class SlotScheduler {
     }
     const future = new Future<Outputs>();
     record.queue.push({
-      input: canonicalise(Float32Array.from(frame)),
+      input: canonicalise(new Float32Array(frame)),
       steps,
       reset: (options.reset ?? false) || record.resetNext,
       record: names,
@@ -254,7 +254,11 @@ export class SlotScheduler {
         pending.future.resolve({ data: output, shape, probes });
       });
     } catch (error) {
-      for (const { pending } of claims) pending.future.fail(error);
+      for (const { record, pending } of claims) {
+        // A reset that was asked for is not lost with the frame that carried it.
+        if (pending.reset) record.fresh = true;
+        pending.future.fail(error);
+      }
       throw error;
     }
     return claims.length;

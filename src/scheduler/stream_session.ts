@@ -152,7 +152,7 @@ export class StreamSession {
 
   /** For the loop: the taken frame ran. */
   commit({ data, probes }: Outputs): void {
-    const { chunk, steps } = this.#release();
+    const { chunk, steps, reset } = this.#release();
     const startStep = this.stepsDone;
     if (chunk.stepsRun === 0) {
       if (chunk.reset) this.#timeline.newEpoch();
@@ -160,7 +160,8 @@ export class StreamSession {
     }
     this.#restNext = false;
     const position = this.#timeline.advance(steps);
-    const event: OutputEvent = { kind: "output", position, chunk, startStep, steps, data, probes };
+    const head = { kind: "output", position, chunk, startStep, steps } as const;
+    const event: OutputEvent = { ...head, data, probes, ...this.#predict(data, reset) };
     chunk.addOutput(event);
     this.queue.ran(chunk, steps);
     this.outbox.push(event);
@@ -219,6 +220,14 @@ export class StreamSession {
   /** Throws `session_gone` when the session has ended. */
   assertOpen(): void {
     if (this.#endReason !== null) throw this.goneError();
+  }
+
+  #predict(outputs: Float32Array, reset: boolean): Pick<OutputEvent, "prediction"> {
+    const { predictor } = this.options;
+    if (reset) predictor?.reset();
+    predictor?.push(outputs);
+    const prediction = predictor?.prediction() ?? null;
+    return prediction === null ? {} : { prediction };
   }
 
   #release(): TakenFrame {

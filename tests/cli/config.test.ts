@@ -43,6 +43,7 @@ describe("settings", () => {
       device: "cpu",
       "if-gain": "r",
       "cuba-order": "old",
+      readout: "mean",
     };
     for (const name of ALL) {
       const given = values[name] ?? "1";

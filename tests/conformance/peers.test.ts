@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { onEveryExecutor } from "../support/every_executor.ts";
 import { PEER_CASES, PEER_REMARKS } from "./peers_cases.ts";
 
-onEveryExecutor("peers", ["eager"]);
+onEveryExecutor("peers", { deno: [{ readback: "eager" }] });
 
 test("each of the 70 reports is a fixture, or has its reason", () => {
   const numbers = [...PEER_CASES, ...PEER_REMARKS].map(({ report }) => report);

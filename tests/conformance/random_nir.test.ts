@@ -11,7 +11,10 @@ const COUNT = 1_000;
 const FIRST = 1_000;
 const LIMIT_MS = 120_000;
 
-onEveryExecutor("random", ["eager"]);
+onEveryExecutor("random", {
+  choices: true,
+  deno: [{ readback: "eager" }, { readback: "awaited", kernels: "layers" }],
+});
 
 const cpu: Make = (plan, size) =>
   Promise.resolve({ executor: new CpuExecutor(plan, size), faults: [] });

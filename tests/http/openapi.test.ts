@@ -61,3 +61,13 @@ test("docs/errors.md is what tools/gen_errors_doc.ts makes", async () => {
   expect(page).toBe(errorsPage());
   for (const code of Object.keys(ERRORS)) expect(page).toContain(`\`${code}\``);
 });
+
+test("docs/http_api.md names every documented route", async () => {
+  const page = await Bun.file(new URL("../../docs/http_api.md", import.meta.url)).text();
+  const document = await (await makeWorld().send("/openapi.json")).json() as Document;
+  for (const [path, methods] of Object.entries(document.paths)) {
+    for (const method of Object.keys(methods)) {
+      expect(page).toContain(`\`${method.toUpperCase()} ${path.replace("{session}", "{id}")}\``);
+    }
+  }
+});

@@ -218,6 +218,20 @@ export const SERVER: readonly ContractCase[] = [
     const state = await server.readState(a);
     for (const tensor of Object.values(state.tensors)) assert.ok(tensor.every((x) => x === 0));
   }),
+  serving("3.6 a reset whose step fails is not forgotten", 1, async (server, { faults }) => {
+    const a = server.open();
+    server.submit(a, A[0]!);
+    await server.run();
+    a.reset();
+    const lost = server.submit(a, A[2]!);
+    const a1 = server.submit(a, A[1]!);
+    const disarm = faults[0]!.arm();
+    await assert.rejects(server.step());
+    disarm();
+    assert.equal(lost.state, "failed");
+    await server.run();
+    await outputOf(a1, A1_FROM_REST);
+  }),
   serving("3.7 closed sessions take nothing; ids never come back", 2, async (server) => {
     const opened: Session[] = [];
     for (let i = 0; i < 5; i++) {

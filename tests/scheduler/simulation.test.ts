@@ -46,12 +46,11 @@ async function check(tracked: Tracked): Promise<void> {
   let fresh = true;
   for (const { input, reset, future } of tracked.submitted) {
     if (future.state === "waiting") break;
-    if (future.state === "failed") continue; // the frame is lost, and its reset with it
     if (reset && !fresh) {
       alone = new ReferenceExecutor(PLAN, { slots: 1, frame: FRAME });
       fresh = true;
     }
-    if (future.state === "cancelled") continue;
+    if (future.state !== "done") continue; // the frame is lost, a reset that it carried is not
     const steps = input.length / PLAN.sampleSize;
     const [wanted] = await alone.step([{ slot: 0, steps, fresh, input }]);
     fresh = false;

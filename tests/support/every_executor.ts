@@ -28,18 +28,35 @@ const MAKERS: Readonly<Record<string, Make>> = {
   "webgpu on bun": makeGpu("awaited"),
 };
 
-export function onEveryExecutor(suite: SuiteName, denoModes: readonly ReadbackMode[]): void {
+/** Every choice of kernels: the bits may not depend on it. */
+const CHOICES: Readonly<Record<string, Make>> = {
+  "webgpu on bun, a kernel a layer": makeGpu("awaited", { kernels: "layers" }),
+  "webgpu on bun, 64 lanes": makeGpu("awaited", { lanes: 64 }),
+};
+
+export interface DenoRun {
+  readonly readback: ReadbackMode;
+  readonly kernels?: "layers";
+}
+
+export interface Runs {
+  /** Also with every choice of kernels. */
+  readonly choices?: boolean;
+  readonly deno: readonly DenoRun[];
+}
+
+export function onEveryExecutor(suite: SuiteName, { choices, deno }: Runs): void {
   const cases = SUITES[suite]();
-  for (const [name, make] of Object.entries(MAKERS)) {
+  for (const [name, make] of Object.entries({ ...MAKERS, ...(choices ? CHOICES : {}) })) {
     describe(`${suite}: ${name}`, () => {
       for (const { name, run } of cases) test(name, () => run(make), CASE_MS);
     });
   }
-  for (const mode of denoModes) {
-    describe(`${suite}: webgpu on deno, ${mode} readback`, () => {
+  for (const { readback, kernels = "auto" } of deno) {
+    describe(`${suite}: webgpu on deno, ${readback} readback, ${kernels} kernels`, () => {
       let results: Record<string, string | null> = {};
       beforeAll(async () => {
-        const args = [suite, mode];
+        const args = [suite, readback, kernels];
         const { stdout, stderr, code } = await runDeno("tests/support/suite_on_deno.ts", args);
         expect(stderr).toBe("");
         expect(code).toBe(0);

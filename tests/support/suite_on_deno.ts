@@ -3,8 +3,11 @@ import process from "node:process";
 import { makeGpu } from "./gpu.ts";
 import { type SuiteName, SUITES } from "./suites.ts";
 
-const [suite, mode] = process.argv.slice(2);
-const make = makeGpu(mode === "eager" ? "eager" : "awaited");
+const [suite, readback, kernels] = process.argv.slice(2);
+const make = makeGpu(
+  readback === "eager" ? "eager" : "awaited",
+  kernels === "layers" ? { kernels } : {},
+);
 const results: Record<string, string | null> = {};
 for (const { name, run } of SUITES[suite as SuiteName]()) {
   try {

@@ -9,6 +9,7 @@ import type { AppDeps, Context } from "../context.ts";
 import { describeChunk } from "../describe.ts";
 import { chunkDigest } from "../digest.ts";
 import { bytesOf, encodeProbes, encodeValues } from "../encode_outputs.ts";
+import { predictionText } from "../output_events.ts";
 
 const ANSWER_TYPES = [
   "application/json",
@@ -64,7 +65,7 @@ export function chunkRoutes({ service, limits, clock }: Deps) {
         ? ""
         : `,"probes":${encodeProbes("json", outputs.probes, shapeOf)}`;
       const data = encodeValues("json", outputs.data, shape);
-      const text = `${head.slice(0, -1)},"data":${data}${recorded}}`;
+      const text = `${head.slice(0, -1)},"data":${data}${recorded}${predictionText(outputs)}}`;
       return new Response(text, { headers: { "content-type": type } });
     }
     const bytes = type === "application/x-npy"

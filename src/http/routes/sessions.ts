@@ -23,6 +23,7 @@ export function sessionRoutes({ service, limits }: Deps) {
         waitSeconds: body.wait_s,
         record: body.record,
         outputs: body.outputs,
+        readout: body.readout,
         signal: c.req.raw.signal,
       });
       return c.json(describeSession(service, session), 201, {

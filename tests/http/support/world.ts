@@ -9,7 +9,7 @@ import type { BatchRow, Executor, RowResult } from "../../../src/engine/executor
 import { type App, type AppDeps, createApp } from "../../../src/http/mod.ts";
 import type { Plan } from "../../../src/model/plan.ts";
 import { ReferenceExecutor } from "../../../src/reference/reference.ts";
-import { ModelHost, Service } from "../../../src/scheduler/mod.ts";
+import { ModelHost, type Predictor, Service } from "../../../src/scheduler/mod.ts";
 import { dense, input, makePlan, pointwise, Random } from "../../support/plans.ts";
 
 /** Time that moves only when told. */
@@ -137,6 +137,8 @@ export interface WorldOptions {
   readonly limits?: Partial<Limits>;
   readonly deps?: Partial<AppDeps>;
   readonly phase?: "starting" | "ready";
+  /** The readout of each model's run. */
+  readonly predictor?: () => Predictor;
 }
 
 export interface World {
@@ -156,7 +158,7 @@ export interface World {
 }
 
 export function makeWorld(options: WorldOptions = {}): World {
-  const { plans = [spikingPlan()], slots = 3, frame = 4 } = options;
+  const { plans = [spikingPlan()], slots = 3, frame = 4, predictor } = options;
   const clock = new SimClock();
   const limits = makeLimits(options.limits);
   const executors = plans.map((plan) =>
@@ -164,7 +166,9 @@ export function makeWorld(options: WorldOptions = {}): World {
   );
   let ids = 0;
   const service = new Service({
-    models: executors.map((executor) => new ModelHost({ id: executor.plan.name, executor })),
+    models: executors.map((executor) =>
+      new ModelHost({ id: executor.plan.name, executor, predictor })
+    ),
     clock,
     limits,
     ids: () => `session${ids++}`,

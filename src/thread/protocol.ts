@@ -1,0 +1,97 @@
+/**
+ * What travels between the server's thread and the thread that owns the executor. A batch is one block
+ * of values with a row of facts each, and moves by transfer: nothing is cloned but small facts.
+ */
+import type { BatchRow, ExecutorInfo, RowResult, RowState } from "../engine/executor.ts";
+import type { ErrorCode, Facts } from "../base/errors.ts";
+import type { Plan } from "../model/plan.ts";
+
+export interface RowFacts {
+  readonly slot: number;
+  readonly steps: number;
+  readonly fresh: boolean;
+  readonly record?: readonly string[];
+}
+
+/** The first message a thread gets. `settings` is for the program that runs in it. */
+export interface Opening {
+  readonly type: "open";
+  readonly plan: Plan;
+  readonly settings: unknown;
+}
+
+export type Request =
+  | { readonly type: "step"; readonly rows: readonly RowFacts[]; readonly values: Float32Array }
+  | { readonly type: "read"; readonly slot: number }
+  | { readonly type: "write"; readonly slot: number; readonly state: RowState }
+  | { readonly type: "close" };
+
+export type ToThread = Opening | (Request & { readonly id: number });
+
+export interface StepResult {
+  readonly outputs: Float32Array;
+  readonly probes: readonly Readonly<Record<string, Float32Array>>[];
+}
+
+export interface Failure {
+  readonly message: string;
+  /** null: not an error of the closed list. */
+  readonly code: ErrorCode | null;
+  readonly facts: Facts;
+}
+
+export type FromThread =
+  | { readonly type: "say"; readonly line: string }
+  | { readonly type: "ready"; readonly info: ExecutorInfo; readonly slots: number }
+  | { readonly type: "failed"; readonly failure: Failure }
+  | { readonly type: "lost"; readonly reason: string }
+  | { readonly type: "done"; readonly id: number; readonly result: unknown }
+  | { readonly type: "error"; readonly id: number; readonly failure: Failure };
+
+/** Rows → facts and one block of their inputs, which is a copy and may be transferred. */
+export function packRows(batch: readonly BatchRow[]): { rows: RowFacts[]; values: Float32Array } {
+  const length = batch.reduce((sum, { input }) => sum + input.length, 0);
+  const values = new Float32Array(length);
+  let at = 0;
+  const rows = batch.map(({ slot, steps, fresh, input, record }): RowFacts => {
+    values.set(input, at);
+    at += input.length;
+    return { slot, steps, fresh, ...(record === undefined ? {} : { record }) };
+  });
+  return { rows, values };
+}
+
+export function unpackRows(
+  rows: readonly RowFacts[],
+  values: Float32Array,
+  sampleSize: number,
+): BatchRow[] {
+  let at = 0;
+  return rows.map((row) => {
+    const input = values.subarray(at, at += row.steps * sampleSize);
+    return { ...row, input };
+  });
+}
+
+export function packResults(results: readonly RowResult[]): StepResult {
+  const length = results.reduce((sum, { output }) => sum + output.length, 0);
+  const outputs = new Float32Array(length);
+  let at = 0;
+  for (const { output } of results) {
+    outputs.set(output, at);
+    at += output.length;
+  }
+  return { outputs, probes: results.map(({ probes }) => probes) };
+}
+
+export function unpackResults(
+  { outputs, probes }: StepResult,
+  rows: readonly RowFacts[],
+  outputSize: number,
+): RowResult[] {
+  let at = 0;
+  return rows.map(({ steps }, i) => ({
+    output: outputs.subarray(at, at += steps * outputSize),
+    probes: probes[i]!,
+  }));
+}

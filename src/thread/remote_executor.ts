@@ -1,0 +1,149 @@
+/**
+ * An executor that lives in another thread: the server's event loop stays free while a kernel or the
+ * CPU executor works. The promises are the executor's own; a thread that dies is a lost device.
+ */
+import { GanglionError } from "../base/errors.ts";
+import type { BatchRow, Executor, ExecutorInfo, RowResult, RowState } from "../engine/executor.ts";
+import type { Plan } from "../model/plan.ts";
+import {
+  type Failure,
+  type FromThread,
+  packRows,
+  type Request,
+  type StepResult,
+  type ToThread,
+  unpackResults,
+} from "./protocol.ts";
+
+/** A thread as the runtime gives it; `src/runtime/thread.ts` makes one. */
+export interface Thread {
+  post(message: ToThread, transfer?: readonly ArrayBufferLike[]): void;
+  /** Called with each message, and once with the reason when the thread has died. */
+  listen(onMessage: (message: FromThread) => void, onDeath: (reason: string) => void): void;
+  terminate(): void;
+}
+
+export interface RemoteOptions {
+  readonly slots: number;
+  readonly frame: number;
+  /** For the program in the thread. */
+  readonly settings: unknown;
+  readonly say?: (line: string) => void;
+}
+
+export class RemoteExecutor implements Executor {
+  readonly plan: Plan;
+  readonly slots: number;
+  readonly frame: number;
+  readonly info: ExecutorInfo;
+  readonly lost: Promise<{ reason: string }>;
+  readonly #line: Line;
+
+  private constructor(plan: Plan, options: RemoteOptions, line: Line, info: ExecutorInfo) {
+    this.plan = plan;
+    this.slots = options.slots;
+    this.frame = options.frame;
+    this.info = info;
+    this.lost = line.lost;
+    this.#line = line;
+  }
+
+  /** Resolves when the executor in the thread is ready; rejects with its reason when it cannot be. */
+  static async open(plan: Plan, thread: Thread, options: RemoteOptions): Promise<RemoteExecutor> {
+    const line = new Line(thread, options.say ?? (() => undefined));
+    thread.post({ type: "open", plan, settings: options.settings });
+    const info = await line.ready;
+    return new RemoteExecutor(plan, options, line, info);
+  }
+
+  async step(batch: readonly BatchRow[]): Promise<RowResult[]> {
+    const { rows, values } = packRows(batch);
+    const result = await this.#line.ask<StepResult>({ type: "step", rows, values }, [
+      values.buffer,
+    ]);
+    return unpackResults(result, rows, this.plan.outputSize);
+  }
+
+  readState(slot: number): Promise<RowState> {
+    return this.#line.ask<RowState>({ type: "read", slot });
+  }
+
+  async writeState(slot: number, state: RowState): Promise<void> {
+    await this.#line.ask({ type: "write", slot, state });
+  }
+
+  async close(): Promise<void> {
+    await this.#line.ask({ type: "close" }).catch(() => undefined);
+    this.#line.end();
+  }
+}
+
+/** The questions in flight, and what becomes of them. */
+class Line {
+  readonly ready: Promise<ExecutorInfo>;
+  readonly lost: Promise<{ reason: string }>;
+  readonly #thread: Thread;
+  readonly #asked = new Map<number, PromiseWithResolvers<unknown>>();
+  #nextId = 0;
+  #deadBy: string | null = null;
+
+  constructor(thread: Thread, say: (line: string) => void) {
+    this.#thread = thread;
+    const ready = Promise.withResolvers<ExecutorInfo>();
+    const lost = Promise.withResolvers<{ reason: string }>();
+    this.ready = ready.promise;
+    this.lost = lost.promise;
+    thread.listen((message) => {
+      switch (message.type) {
+        case "say":
+          return say(message.line);
+        case "ready":
+          return ready.resolve(message.info);
+        case "failed":
+          thread.terminate();
+          return ready.reject(errorOf(message.failure));
+        case "lost":
+          return lost.resolve({ reason: message.reason });
+        case "done":
+          return this.#take(message.id)?.resolve(message.result);
+        case "error":
+          return this.#take(message.id)?.reject(errorOf(message.failure));
+      }
+    }, (reason) => {
+      this.#deadBy = reason;
+      const error = this.#deadError();
+      ready.reject(error);
+      lost.resolve({ reason });
+      for (const { reject } of this.#asked.values()) reject(error);
+      this.#asked.clear();
+    });
+  }
+
+  ask<T>(request: Request, transfer: readonly ArrayBufferLike[] = []): Promise<T> {
+    if (this.#deadBy !== null) return Promise.reject(this.#deadError());
+    const id = this.#nextId++;
+    const asked = Promise.withResolvers<unknown>();
+    this.#asked.set(id, asked);
+    this.#thread.post({ ...request, id }, transfer);
+    return asked.promise as Promise<T>;
+  }
+
+  end(): void {
+    this.#deadBy = "closed";
+    this.#thread.terminate();
+  }
+
+  #take(id: number): PromiseWithResolvers<unknown> | undefined {
+    const asked = this.#asked.get(id);
+    this.#asked.delete(id);
+    return asked;
+  }
+
+  #deadError(): GanglionError {
+    return new GanglionError("device_lost", `The executor's thread has ended: ${this.#deadBy}`);
+  }
+}
+
+function errorOf({ message, code, facts }: Failure): Error {
+  return code === null ? new Error(message) : new GanglionError(code, message, facts);
+}

@@ -1,0 +1,25 @@
+/** A thread whose executor fails a step of 3 steps, and dies in one of 4. */
+import { CpuExecutor } from "../../src/cpu/mod.ts";
+import { GanglionError } from "../../src/base/errors.ts";
+import type { BatchRow, RowResult } from "../../src/engine/executor.ts";
+import { ownPort } from "../../src/runtime/mod.ts";
+import { type FromThread, serveExecutor, type ToThread } from "../../src/thread/mod.ts";
+
+class Failing extends CpuExecutor {
+  override step(batch: readonly BatchRow[]): Promise<RowResult[]> {
+    const { steps, slot } = batch[0]!;
+    if (steps === 3) return Promise.reject(new GanglionError("step_failed", "no luck", { slot }));
+    if (steps === 4) {
+      setTimeout(() => {
+        throw new Error("the end");
+      }, 0);
+      return new Promise(() => undefined);
+    }
+    return super.step(batch);
+  }
+}
+
+serveExecutor(
+  ownPort<FromThread, ToThread>(),
+  ({ plan }) => Promise.resolve(new Failing(plan, { slots: 1, frame: 4 })),
+);

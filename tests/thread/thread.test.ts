@@ -1,0 +1,77 @@
+/** The executor in a thread of its own: the same contract, errors with their codes, and a thread that dies. */
+import { describe, expect, test } from "bun:test";
+import { chooseInThread } from "../../src/choose_executor.ts";
+import type { BatchRow } from "../../src/engine/executor.ts";
+import { startThread } from "../../src/runtime/mod.ts";
+import { type FromThread, RemoteExecutor, type ToThread } from "../../src/thread/mod.ts";
+import { CONTRACT } from "../contract/cases.ts";
+import { mlpPlan } from "../support/plans.ts";
+
+const CASE_MS = 60_000;
+const PLAN = mlpPlan(1, "lif", 0);
+
+describe("executor contract: cpu in a thread", () => {
+  // Faults are armed inside an executor, which is out of reach here; see the tests below.
+  for (const { name, run } of CONTRACT.filter(({ name }) => !name.startsWith("3.6"))) {
+    test(name, () =>
+      run(async (plan, size) => ({
+        executor: await chooseInThread(plan, { ...size, device: "cpu" }),
+        faults: [],
+      })), CASE_MS);
+  }
+});
+
+const row = (steps: number): BatchRow => ({
+  slot: 0,
+  steps,
+  fresh: true,
+  input: new Float32Array(steps * PLAN.sampleSize).fill(1),
+});
+
+function openFailing(program: string): Promise<RemoteExecutor> {
+  const url = new URL(`./${program}`, import.meta.url);
+  const thread = startThread<ToThread, FromThread>(url);
+  return RemoteExecutor.open(PLAN, thread, { slots: 1, frame: 4, settings: null });
+}
+
+test("the caller's input stays its own", async () => {
+  const executor = await chooseInThread(PLAN, { slots: 1, frame: 4, device: "cpu" });
+  const batch = [row(4)];
+  await executor.step(batch);
+  expect(batch[0]!.input.length).toBe(4 * PLAN.sampleSize);
+  await executor.close();
+});
+
+test("an error in the thread arrives with its code and facts, and the thread lives on", async () => {
+  const executor = await openFailing("failing_thread.ts");
+  const error: unknown = await executor.step([row(3)]).then(() => null, (each: unknown) => each);
+  expect(error).toMatchObject({ code: "step_failed", facts: { slot: 0 }, message: "no luck" });
+  const [result] = await executor.step([row(2)]);
+  expect(result!.output.length).toBe(2 * PLAN.outputSize);
+  await executor.close();
+});
+
+test(
+  "a thread that dies is a lost device: what waits is rejected, and what comes later",
+  async () => {
+    const executor = await openFailing("failing_thread.ts");
+    const [first, second] = [executor.step([row(4)]), executor.step([row(4)])];
+    const outcomes = await Promise.allSettled([first, second]);
+    for (const outcome of outcomes) {
+      expect(outcome).toMatchObject({ status: "rejected", reason: { code: "device_lost" } });
+    }
+    expect((await executor.lost).reason).not.toBe("");
+    const later: unknown = await executor.step([row(1)]).then(() => null, (each: unknown) => each);
+    expect(later).toMatchObject({ code: "device_lost" });
+    await executor.close();
+  },
+  CASE_MS,
+);
+
+test("an executor that cannot be had rejects with its reason", async () => {
+  const opening: unknown = await openFailing("refusing_thread.ts").then(
+    () => null,
+    (each: unknown) => each,
+  );
+  expect(opening).toMatchObject({ code: "device_unavailable", message: "nothing here" });
+});
