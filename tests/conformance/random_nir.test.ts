@@ -11,10 +11,7 @@ const COUNT = 1_000;
 const FIRST = 1_000;
 const LIMIT_MS = 120_000;
 
-onEveryExecutor("random", {
-  choices: true,
-  deno: [{ readback: "eager" }, { readback: "awaited", kernels: "layers" }],
-});
+onEveryExecutor("random", { deno: [{ readback: "eager" }] });
 
 const cpu: Make = (plan, size) =>
   Promise.resolve({ executor: new CpuExecutor(plan, size), faults: [] });

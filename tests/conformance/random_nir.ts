@@ -5,19 +5,28 @@
  * - the model lane accepts a graph exactly when an independent walk can run it;
  * - outputs, recorded values and states are those of the reference's single pass, bit for bit, however
  *   three streams are cut and interleaved over the slots;
+ * - the graph written by us and read again computes the same bits (one seed in four);
  * - every value of every node is the float64 walk's within `TOLERANCE`, until a spike is too close to
- *   call.
+ *   call or a cycle has made much of a rounding.
  */
 import assert from "node:assert/strict";
 import { GanglionError } from "../../src/base/errors.ts";
 import type { Executor } from "../../src/engine/executor.ts";
-import { compilePlan, type Plan, probesOf, readNirBytes } from "../../src/model/mod.ts";
+import {
+  compilePlan,
+  type NirGraph,
+  type Plan,
+  probesOf,
+  readNirBytes,
+  writeNirBytes,
+} from "../../src/model/mod.ts";
 import { ReferenceExecutor } from "../../src/reference/mod.ts";
 import { SlotScheduler } from "../../src/scheduler/slot_scheduler.ts";
 import { assertSameBits, type Make } from "../contract/cases.ts";
 import { Dice } from "../support/dice.ts";
 import { drawSpec } from "./nir/draw_graph.ts";
 import { writeSpec } from "./nir/file.ts";
+import { nudged } from "./nir/nudge.ts";
 import type { Spec, SpecGraph } from "./nir/spec.ts";
 import { CycleError, walk, type Walked } from "./nir/walk.ts";
 import type { ConformanceCase } from "./run.ts";
@@ -31,6 +40,11 @@ export const KEPT_SEEDS: readonly (readonly [seed: number, found: string])[] = [
   [682, "a Sum took the name of the Output, which had been merged away, and its type"],
   [2120, "an edge cut on request still counted as an entry of its cycle"],
   [11248, "the same with three neurons"],
+  [
+    113343,
+    "a cycle that doubles every rounding in each step: the comparison was wrong, not the model",
+  ],
+  [117881, "the same with one LI"],
 ];
 
 const GATE_CASES = 40;
@@ -39,9 +53,13 @@ const TOLERANCE = 2e-6;
 const RELATIVE = 1e-5;
 /** A membrane this near its threshold may fire in one arithmetic and not in the other. */
 const MARGIN = 1e-5;
+/** Of the largest value: a walk with parameters moved by half an ulp may leave the walk this far. */
+const AMPLIFIED = 5e-7;
 /** Cycles without leak can grow for ever; past this nothing is compared. */
 const LARGEST = 1e4;
 const STREAMS = 3;
+/** One seed in so many is also written by us and read again, which takes as long as all the rest. */
+const WRITTEN_EVERY = 4;
 
 /** What one seed was, for the counts of a campaign. */
 export interface Outcome {
@@ -58,6 +76,7 @@ export interface Outcome {
 
 interface Built {
   readonly spec: Spec;
+  readonly graph: NirGraph;
   readonly plan: Plan;
   readonly walked: Walked;
 }
@@ -82,7 +101,7 @@ async function build(seed: number): Promise<Built | null> {
     );
     return null;
   }
-  return { spec, walked, plan: compilePlan(graph, spec.options) };
+  return { spec, walked, graph, plan: compilePlan(graph, spec.options) };
 }
 
 /** Tries one seed on one executor; throws where something does not hold. */
@@ -92,7 +111,7 @@ export async function trySeed(seed: number, make: Make): Promise<Outcome> {
   if (built === null) {
     return { verdict: "refused", nodes: 0, types, late: 0, spikes: 0, steps: 0, compared: 0 };
   }
-  const { spec, plan, walked } = built;
+  const { spec, graph, plan, walked } = built;
   assert.equal(plan.dtSource, spec.dtFrom, "source of dt");
   assert.ok(Math.abs(plan.dt / spec.dt - 1) < 1e-6, `dt is ${plan.dt}, wanted ${spec.dt}`);
   const dice = new Dice(seed + 77);
@@ -102,6 +121,7 @@ export async function trySeed(seed: number, make: Make): Promise<Outcome> {
   const passes = await Promise.all(streams.map((input) => onePass(plan, input)));
   const compared = compareWalk(plan, spec, walked, passes[0]!.probes, passes[0]!.output);
   const size = { slots: STREAMS + 1, frame: dice.int(1, 9) };
+  if (seed % WRITTEN_EVERY === 0) await compareWritten(graph, built, passes[0]!.output);
   const { executor } = await make(plan, size);
   try {
     await runCut(executor, dice, streams, passes);
@@ -121,6 +141,13 @@ export async function trySeed(seed: number, make: Make): Promise<Outcome> {
     steps: spec.steps,
     compared,
   };
+}
+
+/** What we write of the graph computes what the graph does. */
+async function compareWritten(graph: NirGraph, { spec, plan }: Built, output: Float32Array) {
+  const options = { ...spec.options, dt: plan.dt };
+  const again = compilePlan(await readNirBytes(await writeNirBytes(graph, options)), options);
+  assertSameBits((await onePass(again, spec.input)).output, output, "output of the file we write");
 }
 
 interface Pass {
@@ -203,9 +230,15 @@ function compareWalk(
   } else assert.ok(late.length > 0, "some edge must read the step before");
   const known = [...walked.values, ...walked.states];
   const values = new Map(known.map(([name, steps]) => [name, steps]));
+  const other = walk(nudged(spec));
+  const moved = new Map([...other.values, ...other.states]);
   for (let t = 0; t < spec.steps; t++) {
     const scale = Math.max(1, walked.largest[t]!);
     if (walked.margins[t]! < MARGIN * scale || scale > LARGEST) return t;
+    const amplified = known.some(([name, steps]) =>
+      steps[t]!.some((x, i) => Math.abs(x - moved.get(name)![t]![i]!) > AMPLIFIED * scale)
+    );
+    if (amplified) return t;
     const check = (given: Float32Array, wanted: Float64Array, what: string): void => {
       for (let i = 0; i < wanted.length; i++) {
         const [a, b] = [given[t * wanted.length + i]!, wanted[i]!];
