@@ -4,6 +4,7 @@
  * and every delay has exactly one incoming edge, and cut edges never read the model input.
  */
 import { sizeOf } from "../base/numeric.ts";
+import { undelayed } from "./cycles.ts";
 import { cyclicParts } from "./digraph.ts";
 import { digestOf } from "./digest.ts";
 import type { Step } from "./coefficients.ts";
@@ -13,7 +14,7 @@ import { type FlatGraph, Notes } from "./flat_graph.ts";
 import { foldGains } from "./fold.ts";
 import { flattenGraph } from "./graph.ts";
 import { withLateNodes } from "./late.ts";
-import { layOut } from "./layout.ts";
+import { isNeuron, layOut } from "./layout.ts";
 import type { NirGraph } from "./nir.ts";
 import { type CompileOptions, dialectOf, settle } from "./options.ts";
 import type { Plan } from "./plan.ts";
@@ -41,8 +42,9 @@ export function compilePlan(graph: NirGraph, options: CompileOptions = {}): Plan
   const flat = withLateNodes(read, settings.late, dt, shapes);
   const step: Step = { dt, settings, notes };
   const delays = allDelays(flat, shapes, step);
-  const looped = cycleMembers(flat);
-  const bare = withoutWires(flat, (name) => isWire(flat, name, delays, looped));
+  // Before the wires are gone, so that the error names them too. A wished-for cut may yet mend it.
+  if (options.cut === undefined) refuseBareCycles(flat, delays);
+  const bare = withoutWires(flat, (name) => isWire(flat, name, delays));
   const layout = layOut(bare, delays, options.cut ?? [], notes);
   const folds = foldGains(bare, shapes, step);
   const nodes = playableNodes(layout, bare, shapes, delays, folds, step);
@@ -89,18 +91,23 @@ function isWire(
   flat: FlatGraph,
   name: string,
   delays: ReadonlyMap<string, Uint32Array>,
-  looped: ReadonlySet<string>,
 ): boolean {
   if (name === flat.input || name === flat.output) return false;
   const { type } = flat.nodes.get(name)!;
   if (type !== "Delay") return type === "Input" || type === "Output" || type === "Flatten";
-  // In a cycle it stays, as an identity: an error about the cycle should name it.
-  return delays.get(name)!.every((steps) => steps === 0) && !looped.has(name);
+  return delays.get(name)!.every((steps) => steps === 0);
 }
 
-function cycleMembers(flat: FlatGraph): Set<string> {
-  const names = [...flat.nodes.keys()];
+/** Refuses a cycle that nothing delays. */
+function refuseBareCycles(flat: FlatGraph, delays: ReadonlyMap<string, Uint32Array>): void {
+  const names = [...flat.nodes.keys()].filter((name) =>
+    !isNeuron(flat.nodes.get(name)!.type) && !delays.get(name)?.every((steps) => steps >= 1)
+  );
   const index = new Map(names.map((name, place) => [name, place]));
-  const arcs = flat.edges.map(([from, to]) => ({ from: index.get(from)!, to: index.get(to)! }));
-  return new Set(cyclicParts(names.length, arcs).flat().map((place) => names[place]!));
+  const arcs = flat.edges.flatMap(([from, to]) => {
+    const [a, b] = [index.get(from), index.get(to)];
+    return a === undefined || b === undefined ? [] : [{ from: a, to: b }];
+  });
+  const [part] = cyclicParts(names.length, arcs);
+  if (part !== undefined) throw undelayed(part.map((place) => names[place]!));
 }

@@ -43,16 +43,17 @@ export function cutCycles(graph: CycleGraph, wanted: readonly (readonly string[]
     for (const index of cutPart(graph, live, part)) previous.add(index);
   }
   const left = parts(graph, live.filter((index) => !previous.has(index)))[0];
-  if (left !== undefined) {
-    throw invalidGraph(
-      `The cycle through ${
-        listNames(left.map((node) => names[node]!))
-      } holds neither a neuron nor ` +
-        "a Delay of at least one step: its value would depend on itself",
-      { nodes: left.map((node) => names[node]!) },
-    );
-  }
+  if (left !== undefined) throw undelayed(left.map((node) => names[node]!));
   return { previous, delays };
+}
+
+/** The error about a cycle of these nodes, which nothing delays. */
+export function undelayed(nodes: readonly string[]): GanglionError {
+  return invalidGraph(
+    `The cycle through ${listNames(nodes)} holds neither a neuron nor a Delay of at least one ` +
+      "step: its value would depend on itself",
+    { nodes },
+  );
 }
 
 function parts({ names, arcs }: CycleGraph, live: readonly number[]): number[][] {
@@ -66,7 +67,12 @@ function cutPart(graph: CycleGraph, live: readonly number[], part: readonly numb
   const inside = live.filter((index) =>
     members.has(arcs[index]!.from) && members.has(arcs[index]!.to)
   );
-  const rank = new Map(orderNeurons(graph, part, inside).map((node, place) => [node, place]));
+  const entries = live.map((index) => arcs[index]!).filter(({ from, to }) =>
+    members.has(to) && !members.has(from)
+  ).map(({ to }) => to);
+  const rank = new Map(
+    orderNeurons(graph, part, inside, entries).map((node, place) => [node, place]),
+  );
   const earliest = earliestBehind(graph, inside, rank);
   return inside.filter((index) => {
     const { from, to } = arcs[index]!;
@@ -74,18 +80,16 @@ function cutPart(graph: CycleGraph, live: readonly number[], part: readonly numb
   });
 }
 
-/** The part's neurons in the order in which a step runs them. */
+/** The part's neurons in the order in which a step runs them; `entries` is where values come in. */
 function orderNeurons(
   { names, arcs, isNeuron }: CycleGraph,
   part: readonly number[],
   inside: readonly number[],
+  entries: readonly number[],
 ): number[] {
-  const members = new Set(part);
-  const entries = new Set<number>();
-  for (const { from, to } of arcs) if (members.has(to) && !members.has(from)) entries.add(to);
   const local = inside.map((index) => arcs[index]!);
   const outgoing = arcsBySource(names.length, local);
-  const distance = new Map([...entries].map((node) => [node, 0]));
+  const distance = new Map(entries.map((node) => [node, 0]));
   for (const [node, steps] of distance) {
     for (const arc of outgoing[node]!) {
       const { to } = local[arc]!;

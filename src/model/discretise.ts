@@ -3,7 +3,7 @@
  * −0 and subnormals as +0. What comes out is finite; errors name the node and what to do.
  */
 import { canonicalise, roundHalfEven } from "../base/numeric.ts";
-import { layerOfNirType, LAYERS, type PointwiseLayer } from "../layers/mod.ts";
+import { type LayerName, layerOfNirType, LAYERS, type PointwiseLayer } from "../layers/mod.ts";
 import { reader, recipeOf, type Step } from "./coefficients.ts";
 import { definedLayerOp } from "./defined_layer.ts";
 import type { NirNode } from "./nir.ts";
@@ -11,6 +11,23 @@ import { invalidNode } from "./nir_error.ts";
 import { tensorOf } from "./nir_schema.ts";
 import type { PointwiseOp } from "./plan.ts";
 import { VALUES_MAX } from "./shapes.ts";
+
+const LAYER_OF: Readonly<Record<string, LayerName>> = {
+  LIF: "lif",
+  LI: "li",
+  IF: "if",
+  I: "integrator",
+  CubaLIF: "cuba_lif",
+  CubaLI: "cuba_li",
+  Threshold: "threshold",
+  Scale: "scale",
+};
+
+/**
+ * The layer that runs a NIR type read by the standard (a dialect may choose another), or undefined for
+ * those that are no elementwise layer.
+ */
+export const layerOf = (type: string): LayerName | undefined => LAYER_OF[type];
 
 /** A neuron, Threshold or Scale of `size` elements as an elementwise op. `folded`: see `recipeOf`. */
 export function pointwiseOp(

@@ -13,7 +13,7 @@ export function resolveEdges(
   strict: boolean,
   notes: Notes,
 ): NirEdge[] {
-  const edges = distinct(graph.edges, prefix, notes);
+  const edges = distinct(graph.edges.map((edge) => plainEnds(graph, edge)), prefix, notes);
   const missing = [...new Set(edges.flat())].filter((name) => !exists(graph, name));
   if (missing.length === 0) return edges;
   missing.sort(compareNames);
@@ -58,15 +58,25 @@ function replacement(
   return type === "Input" || type === "Output" ? null : name;
 }
 
+/** `G.port` is `G` by another name where an edge into the Input or out of the Output would run anyway. */
+function plainEnds(graph: NirGraph, [from, to]: NirEdge): NirEdge {
+  return [portOf(graph, from, "Output") ?? from, portOf(graph, to, "Input") ?? to];
+}
+
+/** The nested graph of whose port of that type `name` speaks, or null. */
+function portOf(graph: NirGraph, name: string, type: "Input" | "Output"): string | null {
+  if (graph.nodes.has(name)) return null;
+  for (let dot = name.indexOf("."); dot > 0; dot = name.indexOf(".", dot + 1)) {
+    const outer = name.slice(0, dot);
+    if (graph.nodes.get(outer)?.graph?.nodes.get(name.slice(dot + 1))?.type === type) return outer;
+  }
+  return null;
+}
+
 /** A node, or `G.port` where `port` is the Input or Output of the nested graph `G`. */
 function exists(graph: NirGraph, name: string): boolean {
-  if (graph.nodes.has(name)) return true;
-  for (let dot = name.indexOf("."); dot > 0; dot = name.indexOf(".", dot + 1)) {
-    const nested = graph.nodes.get(name.slice(0, dot))?.graph;
-    const port = nested?.nodes.get(name.slice(dot + 1))?.type;
-    if (port === "Input" || port === "Output") return true;
-  }
-  return false;
+  return graph.nodes.has(name) || portOf(graph, name, "Input") !== null ||
+    portOf(graph, name, "Output") !== null;
 }
 
 function distinct(edges: readonly NirEdge[], prefix: string, notes: Notes): NirEdge[] {

@@ -5,10 +5,13 @@
  */
 import type { ConvOp, PoolOp } from "./plan.ts";
 import type { NirNode } from "./nir.ts";
-import { invalidNode, shapeText } from "./nir_error.ts";
+import { invalidNode, shapeText, unsupportedNode } from "./nir_error.ts";
 import { tensorOf, wholesOf } from "./nir_schema.ts";
 
 type Pair = readonly [number, number];
+
+/** A pool's window has no weights whose bytes would bound it, but every output walks over it. */
+const WINDOW_MAX = 2 ** 20;
 
 export type ConvGeometry = Omit<ConvOp, "op" | "weights" | "bias">;
 export type PoolGeometry = Omit<PoolOp, "op" | "scale">;
@@ -56,7 +59,10 @@ export function convGeometry(
   const inChannels = weight[1]! * groups;
   if (shape.length !== (flat ? 2 : 3) || shape[0] !== inChannels) {
     const wanted = flat ? `[${inChannels},n]` : `[${inChannels},height,width]`;
-    throw invalidNode(name, `it takes ${wanted}, but receives ${shapeText(shape)}`);
+    throw invalidNode(
+      name,
+      `it takes ${wanted}, but receives ${shapeText(shape)}${batch(shape, flat ? 2 : 3)}`,
+    );
   }
   if (weight[0]! % groups !== 0) {
     throw invalidNode(name, `${weight[0]} output channels cannot be split into ${groups} groups`, {
@@ -104,18 +110,32 @@ export function poolGeometry(
   if (shape.length !== 3) {
     throw invalidNode(
       name,
-      `it takes [channels,height,width], but receives ${shapeText(shape)}`,
+      `it takes [channels,height,width], but receives ${shapeText(shape)}${batch(shape, 3)}`,
     );
   }
   const kernel = pair(name, node, "kernel_size", 1, 1);
   const stride = pair(name, node, "stride", 1, 1);
   const pad = pair(name, node, "padding", 0, 0);
+  if (!(kernel[0] * kernel[1] <= WINDOW_MAX)) {
+    throw unsupportedNode(
+      name,
+      `its window of ${shapeText(kernel)} has more than ${WINDOW_MAX} values; give a smaller ` +
+        "kernel_size",
+      { field: "kernel_size" },
+    );
+  }
   const inSize: Pair = [shape[1]!, shape[2]!];
   const outSize: Pair = [
     windows(name, inSize[0], pad[0], kernel[0] - 1, stride[0]),
     windows(name, inSize[1], pad[1], kernel[1] - 1, stride[1]),
   ];
   return { channels: shape[0]!, inSize, outSize, kernel, stride, pad };
+}
+
+/** A hint where a shape has one axis too many. */
+function batch(shape: readonly number[], axes: number): string {
+  if (shape.length !== axes + 1) return "";
+  return "; shapes of NIR leave the batch out: take its axis out of the Input's shape";
 }
 
 /** floor((n + 2p - span - 1)/s + 1), where span = d·(k-1). */

@@ -75,6 +75,11 @@ function inline(level: Level, nodes: Map<string, NirNode>, edges: [string, strin
 /** Members without any edge are left out with a warning, unless they are all that there is. */
 function dropIsolated(level: Level, edges: readonly NirEdge[]): Map<string, NirNode> {
   const { graph, prefix, notes } = level;
+  if (graph.nodes.size === 0) {
+    throw invalidGraph(`The graph${place(level)} holds no node; it needs one, with its edges`, {
+      graph: graph.name,
+    });
+  }
   const touched = new Set(edges.flatMap(([from, to]) => [owner(graph, from), owner(graph, to)]));
   const kept = new Map<string, NirNode>();
   const alone: string[] = [];

@@ -47,6 +47,10 @@ const ONE_EDGE = new Set([
 ]);
 const NEURONS = new Set(["I", "IF", "LI", "LIF", "CubaLI", "CubaLIF", "Threshold"]);
 
+/** Whether nodes of a type fire or integrate, so that a cycle may be cut behind them. */
+export const isNeuron = (type: string): boolean =>
+  NEURONS.has(type) || layerOfNirType(type) !== undefined;
+
 export function layOut(
   graph: FlatGraph,
   delays: ReadonlyMap<string, Uint32Array>,
@@ -56,7 +60,7 @@ export function layOut(
   const draft = draftOf(graph);
   const cutDelays = cut(draft, delays, wanted, notes);
   const source = ownOutput(draft, graph);
-  joinEdges(draft, cutDelays);
+  joinEdges(draft, cutDelays, new Set([...draft.names, ...graph.nodes.keys()]));
   const stretches = orderNodes({
     names: draft.names,
     arcs: draft.edges,
@@ -93,7 +97,7 @@ function cut(
   const cuts = cutCycles({
     names,
     arcs: edges,
-    isNeuron: (node) => NEURONS.has(types[node]!) || layerOfNirType(types[node]!) !== undefined,
+    isNeuron: (node) => isNeuron(types[node]!),
     isDelay: (node) => delays.get(names[node]!)?.every((steps) => steps >= 1) ?? false,
   }, wanted);
   for (const index of cuts.previous) {
@@ -132,8 +136,7 @@ function ownOutput(draft: Draft, graph: FlatGraph): string {
 }
 
 /** Gives nodes that take one edge a `Sum` for their several, and cutting delays their late edge. */
-function joinEdges(draft: Draft, cutDelays: ReadonlySet<string>): void {
-  const taken = new Set(draft.names);
+function joinEdges(draft: Draft, cutDelays: ReadonlySet<string>, taken: Set<string>): void {
   const count = draft.names.length;
   for (let node = 0; node < count; node++) {
     if (!ONE_EDGE.has(draft.types[node]!)) continue;

@@ -75,7 +75,7 @@ function opOf(
   step: Step,
 ): PlanOp {
   const node = graph.nodes.get(name);
-  if (node === undefined || type === "Output") return IDENTITY;
+  if (node === undefined || type === "Sum" || type === "Output") return IDENTITY;
   if (inputs.length === 0) return { op: "input" };
   const shape = shapes.get(name)!;
   switch (type) {

@@ -39,6 +39,13 @@ describe("nested graphs", () => {
     expect(wiring(plan(graph))).toEqual(["input()", "g.w(~g.lif)", "g.lif(input + g.w)"]);
   });
 
+  test("an edge to a graph and one to its port are the same edge, which counts once", () => {
+    const graph = model({ g: nested }, "input>g.in input>g g.out>output g>output", 2);
+    const compiled = plan(graph);
+    expect(wiring(compiled)).toEqual(["input()", "g.w(~g.lif)", "g.lif(input + g.w)"]);
+    expect(codes(compiled).filter((code) => code === "duplicate_edge")).toHaveLength(2);
+  });
+
   test("a graph that only passes on is no node; twice by two ways adds twice", () => {
     const pass = {
       type: "NIRGraph",

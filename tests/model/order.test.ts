@@ -128,6 +128,17 @@ describe("--cut", () => {
     expect(linearCut.nodes[4]!.state).toMatchObject([{ name: "last", type: "f32" }]);
   });
 
+  test("an edge taken out is no entry of its cycle any more", () => {
+    const members = { a: neuron, z: neuron, w };
+    const text = "input>z z>a a>z z>w w>a a>output";
+    expect(wiring(plan(model(members, text), { dt: 1e-3, cut: [["w", "a"]] }))).toEqual([
+      "input()",
+      "z(input + ~a)",
+      "a(z + ~w)",
+      "w(z)",
+    ]);
+  });
+
   test("must name an edge of a cycle", async () => {
     const cut = (a: string, b: string) => () => plan(model(nodes, edges), { cut: [[a, b]] });
     await fails(cut("a", "b"), "usage", "a:b", "a:ab");
@@ -141,6 +152,12 @@ describe("delays", () => {
   test("of no step are wires, outside cycles", () => {
     const compiled = plan(model({ d: delay(0), n: neuron }, "input>d d>n n>output"));
     expect(wiring(compiled)).toEqual(["input()", "n(input)"]);
+  });
+
+  test("of no step are wires in cycles too: each reader behind one is late or not by itself", () => {
+    const nodes = { a: neuron, b: neuron, d: delay(0) };
+    const compiled = plan(model(nodes, "input>a a>d d>a d>b b>output"));
+    expect(wiring(compiled)).toEqual(["input()", "a(input + ~a)", "b(a)"]);
   });
 
   test("in a cycle they are the cut: first in it, one step less, reading late", () => {
@@ -163,6 +180,13 @@ describe("delays", () => {
       op: { op: "pointwise", layer: "identity" },
       state: [],
     });
+  });
+
+  test("with several edges are fed by a sum, whose name no other node has", () => {
+    const nodes = { a: neuron, b: neuron, d: delay(2) };
+    const graph = model(nodes, "input>a input>b a>d b>d d>output");
+    const renamed = JSON.parse(JSON.stringify(graph).replaceAll('"output"', '"d.sum"')) as never;
+    expect(wiring(plan(renamed))).toContain("d.sum_1(a + b)");
   });
 
   test("with several edges are fed by a sum in the cycle", () => {

@@ -117,6 +117,15 @@ describe("convolutions and pools", () => {
     await refuse({ weight: zeros([2, 1, 3]) }, "axes");
     await refuse({ bias: zeros([3]) }, "bias");
   });
+
+  test("a pool's window is bounded, since nothing in a file need be as large", async () => {
+    const pool = (kernel: number) => {
+      const fields = { kernel_size: kernel, stride: 1, padding: kernel / 2 };
+      return plan(around({ type: "SumPool2d", ...fields }, [1, 5, 5]));
+    };
+    expect(pool(1000).outputShape).toEqual([1, 6, 6]);
+    await fails(() => pool(2 ** 30), "model_unsupported", '"node"', "kernel_size");
+  });
 });
 
 describe("Flatten", () => {

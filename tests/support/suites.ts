@@ -3,7 +3,8 @@ import { fixtureCases } from "../conformance/fixture_cases.ts";
 import { frameworkCases } from "../conformance/framework_cases.ts";
 import { layerCases } from "../conformance/layer_cases.ts";
 import { modelCases } from "../conformance/model_cases.ts";
-import { randomCases } from "../conformance/random_cases.ts";
+import { peersCases } from "../conformance/peers_cases.ts";
+import { randomNirCases } from "../conformance/random_nir.ts";
 import { sharedCases } from "../conformance/shared_cases.ts";
 import { interleavedCases } from "../scheduler/interleaved_case.ts";
 import { SERVER } from "../scheduler/server_cases.ts";
@@ -19,9 +20,10 @@ export const SUITES = {
     ...layerCases(),
     ...modelCases(),
     ...traceCases(),
-    ...randomCases(),
     ...frameworkCases(),
   ],
+  peers: peersCases,
+  random: randomNirCases,
 } satisfies Record<string, () => readonly ContractCase[]>;
 
 export type SuiteName = keyof typeof SUITES;
