@@ -10,8 +10,17 @@ export interface GpuSource {
 
 export type GpuSearch = GpuSource | { readonly gpu: null; readonly reason: string };
 
-/** Never throws: without a source it says why. Having one does not mean that there is an adapter. */
-export async function findGpu(): Promise<GpuSearch> {
+let search: Promise<GpuSearch> | null = null;
+
+/**
+ * Never throws: without a source it says why. Having one does not mean that there is an adapter. There
+ * is one a process: every Dawn instance adds work to each turn of the event loop and is never freed.
+ */
+export function findGpu(): Promise<GpuSearch> {
+  return search ??= searchGpu();
+}
+
+async function searchGpu(): Promise<GpuSearch> {
   const { navigator } = globalThis as { navigator?: { gpu?: GPU } };
   if (navigator?.gpu) return { gpu: navigator.gpu, name: "navigator.gpu" };
   if (!("Bun" in globalThis)) return { gpu: null, reason: "this runtime has no WebGPU" };
