@@ -25,9 +25,10 @@ const TABLE: Readonly<Record<string, Row>> = {
   host: { sources: ["base", "layers", "model", EXECUTOR] },
   reference: HOST_EXECUTOR,
   cpu: HOST_EXECUTOR,
-  scheduler: { sources: ["base", "model", EXECUTOR] },
+  checkpoint: { sources: ["base", "model", EXECUTOR], packages: ["node:crypto"] },
+  scheduler: { sources: ["base", "model", "checkpoint", EXECUTOR] },
   http: {
-    sources: ["base", "model", "scheduler"],
+    sources: ["base", "model", "checkpoint", "scheduler"],
     packages: ["hono", "zod", "@hono/zod-openapi", "node:crypto"],
   },
   runtime: { sources: ["base", "package.json"], packages: ["bun-webgpu", "node:*"] },

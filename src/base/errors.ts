@@ -36,6 +36,11 @@ export const ERRORS = {
   ),
   empty_chunk: kind(400, "The chunk holds no time step", "Send at least one step"),
   bad_json: kind(400, "The body is not JSON", "Send valid JSON"),
+  snapshot_unreadable: kind(
+    400,
+    "The file is no whole snapshot",
+    "Send a file that GET …/state gave, unchanged",
+  ),
   bad_header: kind(400, "A header cannot be read", "See the detail"),
   unauthorized: kind(401, "A key is needed", "Send Authorization: Bearer <key>"),
   forbidden_origin: kind(403, "The request comes from a foreign page", "Use --cors-origin"),
@@ -60,6 +65,11 @@ export const ERRORS = {
     "The chunk was applied too long ago to be repeated",
     "Go on with next_chunk_seq",
   ),
+  rolled_back: kind(
+    409,
+    "The session was rolled back and its step numbers are used again",
+    "Go on from to_step with next_chunk_seq, or accept with Session-Epoch: <epoch>",
+  ),
   after_failed_chunk: kind(
     409,
     "An earlier chunk failed and this one was dropped",
@@ -81,6 +91,11 @@ export const ERRORS = {
   ),
   invalid_body: kind(422, "The body is readable but wrong", "See the detail"),
   invalid_query: kind(422, "A query parameter is wrong", "See the detail"),
+  snapshot_refused: kind(
+    422,
+    "The snapshot does not fit this session",
+    "See the reason; allow_inexact=true takes another numerics tag",
+  ),
   bad_array: kind(422, "The array has a wrong type or shape", "See the detail"),
   event_out_of_range: kind(422, "An event lies outside the chunk", "See the position given"),
   chunk_differs: kind(

@@ -17,6 +17,11 @@ const limit = (value: number, min: number, max: number, why: string): Limit => (
 export const LIMITS = {
   slots: limit(8, 1, 65_535, "rows of resident state; a dispatch has at most 65,535 groups"),
   frame: limit(10, 1, 256, "time steps a session advances in one step"),
+  sessionsMax: limit(0, 0, 2 ** 24, "sessions of a model, idle ones parked; 0: one a slot"),
+  parkedBytesMax: limit(1 << 30, 0, 2 ** 40, "bytes of parked state on the host per model"),
+  checkpointSteps: limit(1000, 1, 2 ** 31, "steps a session runs between two of its checkpoints"),
+  checkpointMs: limit(1000, 1, 2 ** 31, "time until a change of a session is kept on disk"),
+  journalBytesMax: limit(16 << 20, 1, 2 ** 32, "input bytes kept per session since its checkpoint"),
   bodyBytesMax: limit(64 << 20, 1, 2 ** 31, "a body is held whole in memory"),
   controlBytesMax: limit(64 << 10, 1, 2 ** 31, "a JSON body that is no chunk"),
   answerBytesMax: limit(64 << 20, 1, 2 ** 31, "f32 bytes of outputs in one answer to ?wait=true"),

@@ -13,6 +13,7 @@ import { chunkRoutes } from "./routes/chunks.ts";
 import { outputRoutes } from "./routes/outputs.ts";
 import { serverRoutes } from "./routes/server.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
+import { stateRoutes } from "./routes/states.ts";
 
 export type { AppDeps, Connection } from "./context.ts";
 
@@ -30,6 +31,7 @@ export function createApp(deps: AppDeps): App {
   const sessions = sessionRoutes(deps);
   const chunks = chunkRoutes(deps);
   const outputs = outputRoutes(deps);
+  const states = stateRoutes(deps);
   const app = new OpenAPIHono<Env>();
   const routes: Route[] = [
     ["GET", "/", server.index],
@@ -46,10 +48,10 @@ export function createApp(deps: AppDeps): App {
     ["DELETE", `${SESSION}/chunks/:seq`, chunks.cancel],
     ["GET", `${SESSION}/outputs`, outputs.stream],
     ["POST", `${SESSION}/reset`, sessions.reset],
-    ["GET", `${SESSION}/state`, sessions.later],
-    ["PUT", `${SESSION}/state`, sessions.later],
-    ["POST", `${SESSION}/fork`, sessions.later],
-    ["POST", `${SESSION}/park`, sessions.later],
+    ["GET", `${SESSION}/state`, states.read],
+    ["PUT", `${SESSION}/state`, states.replace],
+    ["POST", `${SESSION}/fork`, states.fork],
+    ["POST", `${SESSION}/park`, states.park],
     ["POST", `${SESSION}/ticket`, sessions.later],
     ["POST", `${SESSION}/transfer`, sessions.later],
     ["GET", "/v1/outputs", server.later],

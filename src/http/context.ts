@@ -1,6 +1,7 @@
-/** What every handler gets: the parts the application was made of, and who asks. */
+/** What every handler gets: the parts the application was made of, who asks, and plain flags. */
 import type { Context as HonoContext } from "hono";
 import type { Clock } from "../base/clock.ts";
+import { GanglionError } from "../base/errors.ts";
 import type { Limits } from "../base/limits.ts";
 import type { Service } from "../scheduler/mod.ts";
 
@@ -34,3 +35,11 @@ export interface Env {
 }
 
 export type Context = HonoContext<Env>;
+
+/** A query parameter that is true or false. */
+export function flagOf(c: Context, name: string): boolean {
+  const value = c.req.query(name);
+  if (value === undefined || value === "false") return false;
+  if (value === "true") return true;
+  throw new GanglionError("invalid_query", `${name} must be true or false`, { parameter: name });
+}

@@ -116,7 +116,10 @@ const ROUTES: readonly RouteConfig[] = [
           description: "Answer with the outputs of these steps",
         }),
       }),
-      headers: z.object({ "Chunk-Seq": z.string().optional() }),
+      headers: z.object({
+        "Chunk-Seq": z.string().optional(),
+        "Session-Epoch": z.string().optional(),
+      }),
       body: {
         required: true,
         content: {
@@ -173,6 +176,54 @@ const ROUTES: readonly RouteConfig[] = [
     summary: "Put the state back to rest",
     request: { params: session },
     responses: { 200: answer("The session", SessionView), ...problems(404, 409, 410) },
+  },
+  {
+    method: "get",
+    path: `${SESSION}/state`,
+    summary: "The session's state, a .safetensors file",
+    request: { params: session },
+    responses: {
+      200: { description: "Every state tensor", content: { "application/octet-stream": binary } },
+      ...problems(404, 406, 410, 503),
+    },
+  },
+  {
+    method: "put",
+    path: `${SESSION}/state`,
+    summary: "Replace the session's state",
+    request: {
+      params: session,
+      query: z.object({
+        allow_inexact: z.enum(["true", "false"]).optional().openapi({
+          description: "Also take a state of another numerics tag",
+        }),
+      }),
+      body: { required: true, content: { "application/octet-stream": binary } },
+    },
+    responses: {
+      200: answer("The session", SessionView),
+      ...problems(400, 404, 409, 410, 413, 415, 422, 503),
+    },
+  },
+  {
+    method: "post",
+    path: `${SESSION}/fork`,
+    summary: "A new session that goes on from this one's state",
+    request: { params: session },
+    responses: {
+      201: {
+        ...answer("The new session; parked when no slot is free", SessionView),
+        headers: { Location: { schema: { type: "string" }, description: "Its address" } },
+      },
+      ...problems(404, 410, 503),
+    },
+  },
+  {
+    method: "post",
+    path: `${SESSION}/park`,
+    summary: "Take the state off the device; the next chunk brings it back",
+    request: { params: session },
+    responses: { 200: answer("The session", SessionView), ...problems(404, 409, 410, 503) },
   },
 ];
 

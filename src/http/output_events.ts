@@ -48,6 +48,15 @@ export function eventWriter(
         const data = JSON.stringify({ seq, code, at_step: position.step });
         return eventText("error", data, idOf(position));
       }
+      case "rolled_back": {
+        const { epoch, step } = event.position;
+        const data = { epoch, to_step: step, next_chunk_seq: event.nextSeq };
+        return eventText("rolled_back", JSON.stringify(data), idOf(event.position));
+      }
+      case "notice": {
+        const data = JSON.stringify({ code: event.code, ...event.facts });
+        return eventText("notice", data, idOf(event.position));
+      }
       case "end":
         return eventText("end", JSON.stringify({ reason: session.endReason }));
       case "lagged":

@@ -10,6 +10,7 @@ export {
 export { ModelHost, type ModelHostOptions } from "./model_host.ts";
 export { type OpenOptions, type Phase, Service, type ServiceOptions } from "./service.ts";
 export type { EndReason, Epoch } from "./session_types.ts";
+export type { StateStore } from "./state_keeper.ts";
 export { StreamSession } from "./stream_session.ts";
 export type { Chunk, ChunkInput, ChunkOutputs, ChunkState } from "./chunk.ts";
 export type { ErrorEvent, OutboxEvent, OutputEvent, Position } from "./outbox.ts";

@@ -51,6 +51,7 @@ export class OutputReader {
     else {
       this.#cursor = outbox.find(from);
       this.#skipTo = from;
+      outbox.receivedBefore(this.#cursor);
     }
     this.opening = openingOf(outbox, this.#cursor, options);
   }

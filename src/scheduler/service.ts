@@ -3,6 +3,7 @@
  * it knows typed arrays and steps, no JSON, no status, no headers. Time and ids are injected.
  */
 import { assert } from "../base/assert.ts";
+import type { SessionImage, Snapshot } from "../checkpoint/mod.ts";
 import type { Clock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
 import { type IdSource, randomId } from "../base/ids.ts";
@@ -11,9 +12,13 @@ import { Admission } from "./admission.ts";
 import type { Chunk, ChunkInput } from "./chunk.ts";
 import { IdleWatch } from "./idle_watch.ts";
 import type { ModelHost } from "./model_host.ts";
+import { Residency } from "./residency.ts";
+import { Seat } from "./seat.ts";
+import { StateKeeper, type StateStore } from "./state_keeper.ts";
 import { StepLoop } from "./step_loop.ts";
-import type { EndReason } from "./session_types.ts";
-import { StreamSession } from "./stream_session.ts";
+import { checkState } from "../model/row_state.ts";
+import type { EndReason, SessionOptions } from "./session_types.ts";
+import { type Origin, StreamSession } from "./stream_session.ts";
 import { Tombstones } from "./tombstones.ts";
 
 /** `starting` and `draining` refuse new sessions and chunks. */
@@ -25,6 +30,10 @@ export interface ServiceOptions {
   readonly limits: Limits;
   readonly ids?: IdSource;
   readonly phase?: Phase;
+  /** Keeps sessions beyond the end of the process. */
+  readonly store?: StateStore;
+  /** Gets a line when a checkpoint could not be kept. */
+  readonly say?: (line: string) => void;
 }
 
 export interface OpenOptions {
@@ -41,13 +50,15 @@ export interface OpenOptions {
   readonly signal?: AbortSignal;
 }
 
+/** What a session has for itself; the rest its model says. */
+type OwnOptions = "id" | "owner" | "ttlSeconds" | "record" | "outputs" | "createdAtMs";
+
 /** What the service keeps for a model beside its host. */
 interface Served {
   readonly host: ModelHost;
   readonly loop: StepLoop;
+  readonly residency: Residency;
   readonly admission: Admission;
-  /** Its device can do no more. */
-  isLost: boolean;
 }
 
 /** What the service keeps for a session beside itself. */
@@ -64,9 +75,12 @@ export class Service {
   readonly #served = new Map<string, Served>();
   readonly #live = new Map<string, Live>();
   readonly #gone: Tombstones;
+  readonly #keeper: StateKeeper | null;
   #phase: Phase;
+  #isSuspended = false; // sessions that are not here may come back with the next process
 
-  constructor({ models, clock, limits, ids = randomId, phase = "ready" }: ServiceOptions) {
+  constructor(options: ServiceOptions) {
+    const { models, clock, limits, ids = randomId, phase = "ready", store, say } = options;
     this.clock = clock;
     this.limits = limits;
     this.#ids = ids;
@@ -76,6 +90,13 @@ export class Service {
       seconds: limits.goneSeconds,
       countMax: limits.goneMax,
       bytesMax: limits.goneBytesMax,
+    });
+    this.#keeper = store === undefined ? null : new StateKeeper({
+      store,
+      clock,
+      limits,
+      say: say ?? (() => {}),
+      capture: (sessions) => this.#capture(sessions),
     });
     for (const host of models) {
       assert(!this.#served.has(host.id), `model id "${host.id}" is used once`);
@@ -108,16 +129,20 @@ export class Service {
     checkRange("ttl_s", options.ttlSeconds ?? 0, ttlSecondsMax);
     checkRange("wait_s", options.waitSeconds ?? 0, waitSecondsMax);
     const record = served.host.checkRecord(options.record ?? [], this.limits.recordValuesMax);
+    if (served.residency.isLost) throw lostError();
     const waitMs = (options.waitSeconds ?? 0) * 1000;
     // Awaited here: who opens may be sent away before anybody else listens.
     return await served.admission.enter(
       () => {
-        if (served.isLost) throw lostError();
+        if (served.residency.isLost) throw lostError();
         return this.#start(served, {
-          ...options,
+          id: this.#ids(),
+          owner: options.owner ?? null,
           ttlSeconds: options.ttlSeconds ?? ttlSeconds,
           record,
-        });
+          outputs: options.outputs ?? "ring",
+          createdAtMs: this.clock.wallMs(),
+        }, { seat: new Seat() });
       },
       waitMs,
       options.signal,
@@ -134,6 +159,7 @@ export class Service {
   /** An open session, or one that ended lately. */
   anySession(id: string, owner: string | null = null): StreamSession {
     const session = this.#live.get(id)?.session ?? this.#gone.get(id);
+    if (session === undefined && this.#isSuspended) throw this.#phaseError();
     if (session === undefined || session.options.owner !== owner) {
       throw new GanglionError("session_unknown", "There is no session with this id");
     }
@@ -159,7 +185,9 @@ export class Service {
     live.idle.stop();
     session.end(reason);
     live.served.loop.forget(session);
-    session.options.slot.close();
+    live.served.residency.leave(session);
+    // A checkpoint that could not be written at the end leaves an older one behind.
+    if (reason !== "drained") this.#keeper?.ended(session);
     this.#gone.add(session);
     live.served.admission.admit();
   }
@@ -170,10 +198,84 @@ export class Service {
     return session.submit(input);
   }
 
+  /** The session's state after the last frame that ran. */
+  snapshot(session: StreamSession): Promise<Snapshot> {
+    const { loop, residency, host } = this.#servedFor(session);
+    return loop.between(async () => {
+      session.assertOpen();
+      const [state] = await residency.read([session]);
+      session.assertOpen();
+      return { state: state!, step: session.stepsDone, numerics: host.info.numerics };
+    });
+  }
+
+  /** Replaces the session's state. Its queue must be empty. */
+  restore(session: StreamSession, { state, step }: Snapshot): Promise<void> {
+    const { loop, residency } = this.#servedFor(session);
+    session.assertQuiet();
+    return loop.between(async () => {
+      session.assertOpen();
+      session.assertQuiet();
+      await residency.write(session, state, step);
+      session.assertOpen();
+      session.restored(step);
+    });
+  }
+
+  /** A new session of the same owner that goes on from this one's state, on its own. */
+  fork(session: StreamSession): Promise<StreamSession> {
+    this.#assertPhase();
+    const served = this.#servedFor(session);
+    const { loop, residency } = served;
+    return loop.between(async () => {
+      session.assertOpen();
+      if (residency.sessions >= residency.capacity) throw fullError(residency.capacity);
+      const [state] = await residency.read([session]);
+      session.assertOpen();
+      const { owner, ttlSeconds, record, outputs } = session.options;
+      const own = { id: this.#ids(), createdAtMs: this.clock.wallMs() };
+      const seat = new Seat(state!, session.stepsDone);
+      const fork = this.#start(served, { ...own, owner, ttlSeconds, record, outputs }, { seat });
+      // Without a slot it stays on the host, which is no fault.
+      if (residency.slotsFree > 0) await residency.bring([fork]).catch(() => undefined);
+      return fork;
+    });
+  }
+
+  /** Takes the session's state off the device; its next chunk brings it back. */
+  park(session: StreamSession): Promise<void> {
+    const { loop, residency } = this.#servedFor(session);
+    session.assertQuiet();
+    return loop.between(() => residency.park(session));
+  }
+
+  /**
+   * Goes on with a session of a process that has ended, from its checkpoint. Throws when its model is
+   * not served or has changed.
+   */
+  resume(image: SessionImage): StreamSession {
+    const served = this.#servedModel(image.model);
+    const { plan } = served.host;
+    if (image.modelDigest !== plan.digest) {
+      throw new GanglionError("snapshot_refused", `The model "${image.model}" has changed`, {
+        reason: "model",
+      });
+    }
+    assert(!this.#live.has(image.id), "a session is resumed once");
+    served.host.checkRecord(image.record, this.limits.recordValuesMax);
+    if (image.state !== null) checkState(plan, image.state);
+    const { id, owner, ttlSeconds, record, outputs, createdAtMs } = image;
+    const options = { id, owner, ttlSeconds, record, outputs, createdAtMs };
+    const seat = new Seat(image.state, image.timeline.stepsDone);
+    const session = this.#start(served, options, { seat, image });
+    if (session.hasFrame) served.loop.wake(session);
+    return session;
+  }
+
   /** Throws unless every model can take sessions and chunks. */
   assertReady(): void {
     this.#assertPhase();
-    for (const { isLost } of this.#served.values()) if (isLost) throw lostError();
+    for (const { residency } of this.#served.values()) if (residency.isLost) throw lostError();
   }
 
   /** Takes no new sessions or chunks, and resolves when all that was taken has run. */
@@ -185,42 +287,74 @@ export class Service {
     for (const { loop } of this.#served.values()) await loop.idle();
   }
 
+  /**
+   * Keeps every session for the next process: no round begins any more, and all are on disk when this
+   * resolves. False when there is no store, or one could not be kept.
+   */
+  async suspend(): Promise<boolean> {
+    if (this.#keeper === null) return false;
+    this.#phase = "draining";
+    for (const { loop } of this.#served.values()) loop.pause();
+    const sessions = [...this.#live.values()].map(({ session }) => session);
+    const kept = await this.#keeper.keepAll(sessions);
+    this.#isSuspended = true;
+    for (const { session, idle, served } of [...this.#live.values()]) {
+      if (!kept.has(session)) continue;
+      this.#live.delete(session.id);
+      idle.stop();
+      served.loop.forget(session);
+      served.residency.leave(session);
+      session.suspend();
+    }
+    return this.#live.size === 0;
+  }
+
   /** Ends all sessions at once, with what they have waiting. The executors stay open. */
   close(): void {
     this.#phase = "draining";
-    for (const { admission } of this.#served.values()) {
+    this.#keeper?.stop();
+    for (const { admission, residency } of this.#served.values()) {
       admission.refuseAll(new GanglionError("draining", "The server is stopping"));
+      residency.stop();
     }
     for (const { session } of [...this.#live.values()]) this.end(session, "drained");
     this.#gone.clear();
   }
 
   #assertPhase(): void {
-    if (this.#phase === "ready") return;
-    throw new GanglionError(this.#phase, `The server is ${this.#phase}`, { retry_after_s: 1 });
+    if (this.#phase !== "ready") throw this.#phaseError();
+  }
+
+  #phaseError(): GanglionError {
+    const code = this.#phase === "starting" ? "starting" : "draining";
+    return new GanglionError(code, `The server is ${code}`, { retry_after_s: 1 });
   }
 
   #serve(host: ModelHost): Served {
     const { clock, limits } = this;
-    const { scheduler } = host;
+    const residency = new Residency({
+      host,
+      clock,
+      limits,
+      onLost: () => host.canRebuild ? served.loop.start() : this.#lose(served),
+      onRoom: () => served.admission.admit(),
+    });
     const served: Served = {
       host,
-      loop: new StepLoop({ scheduler, clock, retries: limits.stepRetries }),
+      residency,
+      loop: new StepLoop({ host, residency, clock, retries: limits.stepRetries }),
       admission: new Admission({
         clock,
         waitingMax: limits.waitingSessionsMax,
-        slots: scheduler.slots,
-        slotsFree: () => scheduler.slotsFree,
+        slots: limits.sessionsMax || host.scheduler.slots,
+        slotsFree: () => residency.room,
       }),
-      isLost: false,
     };
-    void host.executor.lost.then(() => this.#lose(served));
     return served;
   }
 
-  /** The device can do no more: every session on it ends. */
+  /** The device can do no more, and there is no other: every session on it ends. */
   #lose(served: Served): void {
-    served.isLost = true;
     served.admission.refuseAll(lostError());
     for (const live of [...this.#live.values()]) {
       if (live.served === served) this.end(live.session, "device_lost");
@@ -247,29 +381,61 @@ export class Service {
     return served;
   }
 
+  /** What checkpoints hold of sessions, all at one moment between two rounds; ended ones left out. */
+  async #capture(sessions: readonly StreamSession[]): Promise<[StreamSession, SessionImage][]> {
+    const images: [StreamSession, SessionImage][] = [];
+    for (const served of this.#served.values()) {
+      const { host, loop, residency } = served;
+      const own = sessions.filter((session) => this.#live.get(session.id)?.served === served);
+      if (own.length === 0) continue;
+      await loop.between(async () => {
+        const states = await residency.read(own);
+        own.forEach((session, i) => {
+          if (states[i] === null || session.endReason !== null) return;
+          const state = session.restNext ? null : states[i]!;
+          const { plan, info } = host;
+          const about = { modelDigest: plan.digest, numerics: info.numerics, state };
+          images.push([session, { ...session.image(), ...about }]);
+        });
+      });
+    }
+    return images;
+  }
+
+  #servedFor(session: StreamSession): Served {
+    const live = this.#live.get(session.id);
+    if (live?.session !== session) throw session.goneError();
+    return live.served;
+  }
+
   #start(
     served: Served,
-    options: OpenOptions & { ttlSeconds: number; record: readonly string[] },
+    options: Pick<SessionOptions, OwnOptions>,
+    origin: Origin,
   ): StreamSession {
-    const { host, loop } = served;
-    const session = new StreamSession({
-      id: this.#ids(),
-      model: host.id,
-      owner: options.owner ?? null,
-      slot: host.scheduler.open(),
-      frame: host.scheduler.frame,
-      sampleSize: host.plan.sampleSize,
-      outputStepBytes: 4 * (host.plan.outputSize + host.recordedValues(options.record)),
-      ttlSeconds: options.ttlSeconds,
-      record: options.record,
-      outputs: options.outputs ?? "ring",
-      createdAtMs: this.clock.wallMs(),
-    }, {
-      limits: this.limits,
-      onFrames: (each) => loop.wake(each),
-      onActivity: (each) => this.#live.get(each.id)?.idle.touch(),
-      secondsFor: (frames) => Math.min(60, Math.max(1, Math.ceil(frames * loop.roundMs / 1000))),
-    });
+    const { host, loop, residency } = served;
+    const session = new StreamSession(
+      {
+        ...options,
+        model: host.id,
+        frame: host.scheduler.frame,
+        sampleSize: host.plan.sampleSize,
+        outputStepBytes: 4 * (host.plan.outputSize + host.recordedValues(options.record)),
+      },
+      {
+        limits: this.limits,
+        onFrames: (each) => loop.wake(each),
+        onActivity: (each) => {
+          this.#live.get(each.id)?.idle.touch();
+          residency.touch(each);
+          this.#keeper?.changed(each);
+        },
+        onSteps: (each) => this.#keeper?.changed(each),
+        secondsFor: (frames) => Math.min(60, Math.max(1, Math.ceil(frames * loop.roundMs / 1000))),
+      },
+      origin,
+    );
+    residency.join(session);
     const idle = new IdleWatch({
       clock: this.clock,
       ttlMs: options.ttlSeconds * 1000,
@@ -277,12 +443,22 @@ export class Service {
       onIdle: () => this.end(session, "idle"),
     });
     this.#live.set(session.id, { session, served, idle });
+    this.#keeper?.changed(session);
     return session;
   }
 }
 
 function lostError(): GanglionError {
-  return new GanglionError("device_lost", "The device of this model was lost");
+  return new GanglionError("device_lost", "The device of this model was lost", {
+    retry_after_s: 1,
+  });
+}
+
+function fullError(sessions: number): GanglionError {
+  return new GanglionError("no_slot", `The model has ${sessions} sessions, the most it may have`, {
+    sessions_max: sessions,
+    retry_after_s: 1,
+  });
 }
 
 function checkRange(field: string, value: number, max: number): void {

@@ -1,7 +1,6 @@
 /** What a session is made of and what it needs around it, as data. */
 import type { Limits } from "../base/limits.ts";
 import type { Chunk } from "./chunk.ts";
-import type { Session } from "./slot_scheduler.ts";
 import type { StreamSession } from "./stream_session.ts";
 
 /** Why a session ended. */
@@ -35,6 +34,8 @@ export interface SessionSurroundings {
   readonly onFrames: (session: StreamSession) => void;
   /** A chunk was posted or finished, or the session was changed. */
   readonly onActivity: (session: StreamSession) => void;
+  /** A frame ran. */
+  readonly onSteps: (session: StreamSession) => void;
   /** Seconds until `frames` waiting frames of one session may have run. */
   readonly secondsFor: (frames: number) => number;
 }
@@ -44,8 +45,6 @@ export interface SessionOptions {
   readonly model: string;
   /** Whose it is; null when the server has no keys. */
   readonly owner: string | null;
-  /** Its place in the batch. */
-  readonly slot: Session;
   readonly frame: number;
   readonly sampleSize: number;
   /** Bytes of outputs and recorded values a step. */

@@ -5,9 +5,11 @@
  */
 import { assert } from "../base/assert.ts";
 import { GanglionError } from "../base/errors.ts";
-import type { Chunk, ChunkInput } from "./chunk.ts";
-import { EVENT_BYTES, Outbox, type OutputEvent } from "./outbox.ts";
+import type { SessionImage } from "../checkpoint/mod.ts";
+import { Chunk, type ChunkInput } from "./chunk.ts";
+import { EVENT_BYTES, Outbox, type OutboxEvent, type OutputEvent } from "./outbox.ts";
 import { OutputReader, type ReadFrom } from "./reader.ts";
+import type { Seat } from "./seat.ts";
 import { SessionQueue } from "./session_queue.ts";
 import type {
   EndReason,
@@ -19,22 +21,58 @@ import type {
 import type { Outputs } from "./slot_scheduler.ts";
 import { Timeline } from "./timeline.ts";
 
+/** Where a session begins: at rest with step 0, at a step with the state of its seat, or as it was. */
+export interface Origin {
+  readonly seat: Seat;
+  readonly image?: SessionImage;
+}
+
+/** What who sends the first chunk after a roll-back must know. */
+interface RollBack {
+  readonly epoch: number;
+  readonly toStep: number;
+  readonly nextSeq: number;
+}
+
 export class StreamSession {
   readonly options: SessionOptions;
+  readonly seat: Seat;
   readonly outbox: Outbox;
   readonly queue: SessionQueue;
+  /** Chunks up to this number survive the end of the process; null for none. */
+  durableSeq: number | null = null;
   readonly #around: SessionSurroundings;
   readonly #readers = new Set<OutputReader>();
-  readonly #timeline = new Timeline();
+  readonly #timeline: Timeline;
   #restNext = false; // a reset that no frame has carried out yet
+  #rolledBack: RollBack | null = null;
+  #mustAccept = false; // nobody has acknowledged the roll-back yet
   #taken: TakenFrame | null = null;
   #endReason: EndReason | null = null;
 
-  constructor(options: SessionOptions, around: SessionSurroundings) {
+  constructor(options: SessionOptions, around: SessionSurroundings, { seat, image }: Origin) {
     this.options = options;
+    this.seat = seat;
     this.#around = around;
     this.outbox = new Outbox(around.limits.ringBytesMax, options.outputs === "hold");
-    this.queue = new SessionQueue(options, around.limits);
+    this.#timeline = new Timeline(image?.timeline ?? { step: seat.baseStep });
+    const chunks = image?.chunks.map((each) => Chunk.fromImage(each)) ?? [];
+    this.queue = new SessionQueue(options, around.limits, {
+      nextSeq: image?.nextSeq ?? 0,
+      known: chunks.filter((_, i) => image!.chunks[i]!.isKnown),
+    });
+    image?.events.forEach((each, i) => {
+      const event = "chunk" in each
+        ? { ...each, chunk: chunks[each.chunk]! } as OutputEvent
+        : each as OutboxEvent;
+      if (event.kind === "output") event.chunk.restoreOutput(event);
+      this.outbox.push(event, i < image.eventsReceived);
+    });
+    for (const chunk of chunks) chunk.restored();
+    if (image !== undefined) {
+      if (this.queue.nextSeq > 0) this.durableSeq = this.queue.nextSeq - 1;
+      this.#tellRollBack(this.stepsDone, { isCut: true });
+    }
   }
 
   get id(): string {
@@ -61,6 +99,11 @@ export class StreamSession {
     return this.#readers.size;
   }
 
+  /** The next frame starts from rest, whatever the seat holds. */
+  get restNext(): boolean {
+    return this.#restNext;
+  }
+
   /** Nothing waits or runs. */
   get isQuiet(): boolean {
     return this.queue.stepsWaiting === 0;
@@ -78,10 +121,12 @@ export class StreamSession {
 
   /**
    * Queues a chunk. A number that was given before makes no second chunk: `isRepeat`. Throws
-   * without any effect when the number, the queue or the ring say no.
+   * without any effect when the number, the queue or the ring say no. After a roll-back the first
+   * chunk that has neither a number nor the epoch is refused once.
    */
   submit(input: ChunkInput): { chunk: Chunk; isRepeat: boolean } {
     this.assertOpen();
+    this.#assertRollBackKnown(input);
     const repeated = this.queue.repeated(input);
     if (repeated !== null) return { chunk: repeated, isRepeat: true };
     this.queue.assertRoom(input.steps, this.#around.secondsFor);
@@ -105,16 +150,63 @@ export class StreamSession {
   /** The state goes back to rest before the next step. Needs an empty queue. */
   reset(): void {
     this.assertOpen();
-    if (!this.isQuiet) {
-      throw new GanglionError(
-        "session_busy",
-        `The session has ${this.queue.framesWaiting} frames waiting`,
-        { frames_waiting: this.queue.framesWaiting },
-      );
-    }
+    this.assertQuiet();
     this.#restNext = true;
     this.#timeline.newEpoch();
     this.#around.onActivity(this);
+  }
+
+  /** For the service: the seat holds another state. Steps are counted on from `step`. */
+  restored(step: number): void {
+    this.#restNext = false;
+    this.#timeline.newEpoch(step);
+    this.outbox.clear();
+    this.#around.onActivity(this);
+    this.#tellReaders();
+  }
+
+  /** For the service: the seat holds the state at an earlier step; chunks from `seq` on are lost. */
+  rollBack(toStep: number, seq: number): void {
+    for (const chunk of this.queue.rollBackTo(seq)) {
+      chunk.fail(
+        new GanglionError("rolled_back", `Chunk ${chunk.seq} was lost with the device`, {
+          seq: chunk.seq,
+          to_step: toStep,
+          next_chunk_seq: seq,
+          epoch: this.epoch + 1,
+        }),
+      );
+    }
+    this.#taken = null;
+    this.#tellRollBack(toStep);
+    this.#around.onActivity(this);
+    this.#tellReaders();
+  }
+
+  /** For the service: tells the readers something. */
+  notice(code: string, facts: Readonly<Record<string, unknown>>): void {
+    this.outbox.push({ kind: "notice", position: this.#timeline.mark(), code, facts });
+    this.#tellReaders();
+  }
+
+  /** For the service: all of the session but its state, as data that does not change any more. */
+  image(): Omit<SessionImage, "modelDigest" | "numerics" | "state"> {
+    const { id, model, owner, ttlSeconds, record, outputs, createdAtMs } = this.options;
+    const { events } = this.outbox;
+    const known = new Set(this.queue.known);
+    const chunks = new Set(known);
+    for (const event of events) if (event.kind === "output") chunks.add(event.chunk);
+    const index = new Map([...chunks].map((chunk, i) => [chunk, i]));
+    return {
+      ...{ id, model, owner, ttlSeconds, record, outputs, createdAtMs },
+      timeline: this.#timeline.toImage(),
+      nextSeq: this.queue.nextSeq,
+      chunks: [...chunks].map((chunk) => chunk.toImage(known.has(chunk))),
+      events: events.map((event) =>
+        event.kind === "output" ? { ...event, chunk: index.get(event.chunk)! } : event
+      ),
+      eventsReceived: this.outbox.receivedCount,
+    };
   }
 
   /** A reader of the outputs; also of a session that has ended. */
@@ -128,7 +220,7 @@ export class StreamSession {
       );
     }
     const reader = new OutputReader(this.outbox, {
-      from: typeof from === "string" || this.#timeline.knows(from) ? from : "unknown",
+      from: typeof from === "string" ? from : this.#timeline.resolve(from) ?? "unknown",
       bytesMax: readerBytesMax,
       isOver: () => this.#endReason !== null,
       onClose: () => this.#readers.delete(reader),
@@ -151,8 +243,9 @@ export class StreamSession {
   }
 
   /** For the loop: the taken frame ran. */
-  commit({ data, probes }: Outputs): void {
-    const { chunk, steps } = this.#release();
+  commit({ data, probes }: Outputs): TakenFrame {
+    const taken = this.#release();
+    const { chunk, steps } = taken;
     const startStep = this.stepsDone;
     if (chunk.stepsRun === 0) {
       if (chunk.reset) this.#timeline.newEpoch();
@@ -165,7 +258,9 @@ export class StreamSession {
     this.queue.ran(chunk, steps);
     this.outbox.push(event);
     if (chunk.finished) this.#around.onActivity(this);
+    else this.#around.onSteps(this);
     this.#tellReaders();
+    return taken;
   }
 
   /** For the loop: the step failed. The frame stays at the head, and is given up after `retries`. */
@@ -201,6 +296,12 @@ export class StreamSession {
     this.#tellReaders();
   }
 
+  /** For the service: the process ends, the session goes on in the next one. Sends all away. */
+  suspend(): void {
+    for (const chunk of this.queue.known) chunk.stopWaiting();
+    this.closeReaders();
+  }
+
   /** Closes all readers, whatever they have read. */
   closeReaders(): void {
     for (const reader of [...this.#readers]) {
@@ -219,6 +320,44 @@ export class StreamSession {
   /** Throws `session_gone` when the session has ended. */
   assertOpen(): void {
     if (this.#endReason !== null) throw this.goneError();
+  }
+
+  /** Throws `session_busy` when frames wait. */
+  assertQuiet(): void {
+    if (this.isQuiet) return;
+    throw new GanglionError(
+      "session_busy",
+      `The session has ${this.queue.framesWaiting} frames waiting`,
+      { frames_waiting: this.queue.framesWaiting },
+    );
+  }
+
+  #tellRollBack(toStep: number, { isCut = false } = {}): void {
+    this.#timeline.newEpoch(toStep, { isCut });
+    const { nextSeq } = this.queue;
+    this.outbox.push({ kind: "rolled_back", position: this.#timeline.mark(), nextSeq });
+    this.#rolledBack = { epoch: this.epoch, toStep, nextSeq };
+    this.#mustAccept = true;
+  }
+
+  #assertRollBackKnown({ seq, epoch }: ChunkInput): void {
+    const { rolledBack, mustAccept } = {
+      rolledBack: this.#rolledBack,
+      mustAccept: this.#mustAccept,
+    };
+    this.#mustAccept = false;
+    if (rolledBack === null) return;
+    const isStale = epoch !== undefined && epoch < rolledBack.epoch;
+    if (!isStale && (!mustAccept || seq !== undefined || epoch !== undefined)) return;
+    throw new GanglionError(
+      "rolled_back",
+      `The session was rolled back to step ${rolledBack.toStep}`,
+      {
+        to_step: rolledBack.toStep,
+        next_chunk_seq: rolledBack.nextSeq,
+        epoch: rolledBack.epoch,
+      },
+    );
   }
 
   #release(): TakenFrame {

@@ -182,10 +182,6 @@ describe("every answer", () => {
     const { send, open } = makeWorld();
     const path = `/v1/sessions/${await open()}`;
     const later = [
-      ["GET", `${path}/state`],
-      ["PUT", `${path}/state`],
-      ["POST", `${path}/fork`],
-      ["POST", `${path}/park`],
       ["POST", `${path}/ticket`],
       ["POST", `${path}/transfer`],
       ["GET", "/v1/outputs?session=a"],

@@ -29,9 +29,13 @@ test("/openapi.json lists every route that is built", async () => {
     "GET /v1/sessions",
     "GET /v1/sessions/{session}",
     "GET /v1/sessions/{session}/outputs",
+    "GET /v1/sessions/{session}/state",
     "POST /v1/sessions",
     "POST /v1/sessions/{session}/chunks",
+    "POST /v1/sessions/{session}/fork",
+    "POST /v1/sessions/{session}/park",
     "POST /v1/sessions/{session}/reset",
+    "PUT /v1/sessions/{session}/state",
   ]);
   const chunks = document.paths["/v1/sessions/{session}/chunks"]!.post!;
   expect(Object.keys(chunks.requestBody!.content).sort()).toEqual([...CHUNK_TYPES].sort());
