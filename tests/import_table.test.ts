@@ -26,8 +26,9 @@ const TABLE: Readonly<Record<string, Row>> = {
   reference: HOST_EXECUTOR,
   cpu: HOST_EXECUTOR,
   scheduler: { sources: ["base", "model", EXECUTOR] },
+  metrics: { sources: ["base", "scheduler"] },
   http: {
-    sources: ["base", "model", "scheduler"],
+    sources: ["base", "model", "scheduler", "metrics"],
     packages: ["hono", "zod", "@hono/zod-openapi", "node:crypto"],
   },
   runtime: { sources: ["base", "package.json"], packages: ["bun-webgpu", "node:*"] },

@@ -10,9 +10,12 @@ import type { Limits } from "../base/limits.ts";
 import { Admission } from "./admission.ts";
 import type { Chunk, ChunkInput } from "./chunk.ts";
 import { IdleWatch } from "./idle_watch.ts";
+import { KeyCounts } from "./key_counts.ts";
+import { LifetimeWatch } from "./lifetime_watch.ts";
 import type { ModelHost } from "./model_host.ts";
+import type { Observer } from "./observer.ts";
 import { StepLoop } from "./step_loop.ts";
-import type { EndReason } from "./session_types.ts";
+import type { EndReason, Notice } from "./session_types.ts";
 import { StreamSession } from "./stream_session.ts";
 import { Tombstones } from "./tombstones.ts";
 
@@ -25,6 +28,7 @@ export interface ServiceOptions {
   readonly limits: Limits;
   readonly ids?: IdSource;
   readonly phase?: Phase;
+  readonly observe?: Observer;
 }
 
 export interface OpenOptions {
@@ -37,6 +41,8 @@ export interface OpenOptions {
   readonly waitSeconds?: number;
   readonly record?: readonly string[];
   readonly outputs?: "ring" | "hold";
+  /** Time between two frames of a real-time stream. */
+  readonly framePeriodMs?: number;
   /** Aborted when who asked has left. */
   readonly signal?: AbortSignal;
 }
@@ -55,6 +61,19 @@ interface Live {
   readonly session: StreamSession;
   readonly served: Served;
   readonly idle: IdleWatch;
+  readonly life: LifetimeWatch;
+}
+
+/** What a model has at a moment. */
+export interface ModelStats {
+  readonly model: string;
+  readonly slots: number;
+  readonly slotsFree: number;
+  /** Requests that wait for a slot. */
+  readonly waiting: number;
+  readonly sessions: number;
+  readonly framesWaiting: number;
+  readonly readers: number;
 }
 
 export class Service {
@@ -64,9 +83,24 @@ export class Service {
   readonly #served = new Map<string, Served>();
   readonly #live = new Map<string, Live>();
   readonly #gone: Tombstones;
+  readonly #observe: Observer;
+  readonly #keySessions: KeyCounts;
+  readonly #keyReaders: KeyCounts;
   #phase: Phase;
 
-  constructor({ models, clock, limits, ids = randomId, phase = "ready" }: ServiceOptions) {
+  constructor(options: ServiceOptions) {
+    const { models, clock, limits, ids = randomId, phase = "ready", observe = () => {} } = options;
+    this.#observe = observe;
+    this.#keySessions = new KeyCounts({
+      max: limits.sessionsPerKeyMax,
+      code: "too_many_sessions",
+      what: "sessions open or waiting",
+    });
+    this.#keyReaders = new KeyCounts({
+      max: limits.readersPerKeyMax,
+      code: "too_many_readers",
+      what: "readers",
+    });
     this.clock = clock;
     this.limits = limits;
     this.#ids = ids;
@@ -89,7 +123,7 @@ export class Service {
 
   /** The models agree with their golden frames: sessions may come. */
   ready(): void {
-    if (this.#phase === "starting") this.#phase = "ready";
+    if (this.#phase === "starting") this.#enterPhase("ready");
   }
 
   get models(): ModelHost[] {
@@ -108,20 +142,34 @@ export class Service {
     checkRange("ttl_s", options.ttlSeconds ?? 0, ttlSecondsMax);
     checkRange("wait_s", options.waitSeconds ?? 0, waitSecondsMax);
     const record = served.host.checkRecord(options.record ?? [], this.limits.recordValuesMax);
+    checkRange("frame_period_ms", options.framePeriodMs ?? 0, this.limits.framePeriodMsMax);
     const waitMs = (options.waitSeconds ?? 0) * 1000;
-    // Awaited here: who opens may be sent away before anybody else listens.
-    return await served.admission.enter(
-      () => {
-        if (served.isLost) throw lostError();
-        return this.#start(served, {
-          ...options,
-          ttlSeconds: options.ttlSeconds ?? ttlSeconds,
-          record,
-        });
-      },
-      waitMs,
-      options.signal,
-    );
+    const owner = options.owner ?? null;
+    // Who waits counts as who has one; a session counts from its start to its end.
+    this.#keySessions.enter(owner);
+    let isCounted = true;
+    const uncount = () => {
+      if (isCounted) this.#keySessions.leave(owner);
+      isCounted = false;
+    };
+    try {
+      // Awaited here: who opens may be sent away before anybody else listens.
+      return await served.admission.enter(
+        () => {
+          if (served.isLost) throw lostError();
+          uncount();
+          return this.#start(served, {
+            ...options,
+            ttlSeconds: options.ttlSeconds ?? ttlSeconds,
+            record,
+          });
+        },
+        waitMs,
+        options.signal,
+      );
+    } finally {
+      uncount();
+    }
   }
 
   /** An open session. Throws `session_gone` or `session_unknown`; another owner's is unknown. */
@@ -157,17 +205,22 @@ export class Service {
     if (live?.session !== session) return;
     this.#live.delete(session.id);
     live.idle.stop();
+    live.life.stop();
+    this.#keySessions.leave(session.options.owner);
     session.end(reason);
     live.served.loop.forget(session);
     session.options.slot.close();
     this.#gone.add(session);
+    this.#observe({ kind: "ended", session, reason });
     live.served.admission.admit();
   }
 
   /** Takes a chunk for a session; see `StreamSession.submit`. */
   submit(session: StreamSession, input: ChunkInput): { chunk: Chunk; isRepeat: boolean } {
     this.#assertPhase();
-    return session.submit(input);
+    const taken = session.submit(input);
+    if (!taken.isRepeat) taken.chunk.takenAtMs = this.clock.now();
+    return taken;
   }
 
   /** Throws unless every model can take sessions and chunks. */
@@ -178,7 +231,7 @@ export class Service {
 
   /** Takes no new sessions or chunks, and resolves when all that was taken has run. */
   async drain(): Promise<void> {
-    this.#phase = "draining";
+    this.#enterPhase("draining");
     for (const { admission } of this.#served.values()) {
       admission.refuseAll(new GanglionError("draining", "The server is stopping"));
     }
@@ -187,12 +240,41 @@ export class Service {
 
   /** Ends all sessions at once, with what they have waiting. The executors stay open. */
   close(): void {
-    this.#phase = "draining";
+    this.#enterPhase("draining");
     for (const { admission } of this.#served.values()) {
       admission.refuseAll(new GanglionError("draining", "The server is stopping"));
     }
     for (const { session } of [...this.#live.values()]) this.end(session, "drained");
     this.#gone.clear();
+  }
+
+  /** How full each model is. */
+  stats(): ModelStats[] {
+    const all = [...this.#live.values()];
+    return [...this.#served.values()].map((served) => {
+      const sessions = all.filter((live) => live.served === served).map(({ session }) => session);
+      const { id, scheduler } = served.host;
+      return {
+        model: id,
+        slots: scheduler.slots,
+        slotsFree: scheduler.slotsFree,
+        waiting: served.admission.waiting,
+        sessions: sessions.length,
+        framesWaiting: sessions.reduce((sum, { queue }) => sum + queue.framesWaiting, 0),
+        readers: sessions.reduce((sum, { readers }) => sum + readers, 0),
+      };
+    });
+  }
+
+  /** All open sessions, whoever owns them, oldest first. */
+  allSessions(): StreamSession[] {
+    return [...this.#live.values()].map(({ session }) => session);
+  }
+
+  #enterPhase(phase: Phase): void {
+    if (this.#phase === phase) return;
+    this.#phase = phase;
+    this.#observe({ kind: "phase", phase });
   }
 
   #assertPhase(): void {
@@ -205,7 +287,13 @@ export class Service {
     const { scheduler } = host;
     const served: Served = {
       host,
-      loop: new StepLoop({ scheduler, clock, retries: limits.stepRetries }),
+      loop: new StepLoop({
+        scheduler,
+        clock,
+        retries: limits.stepRetries,
+        gatherMs: limits.stepGatherMs,
+        onStep: (step) => this.#observe({ kind: "step", model: host.id, step }),
+      }),
       admission: new Admission({
         clock,
         waitingMax: limits.waitingSessionsMax,
@@ -221,6 +309,7 @@ export class Service {
   /** The device can do no more: every session on it ends. */
   #lose(served: Served): void {
     served.isLost = true;
+    this.#observe({ kind: "device_lost", model: served.host.id });
     served.admission.refuseAll(lostError());
     for (const live of [...this.#live.values()]) {
       if (live.served === served) this.end(live.session, "device_lost");
@@ -252,6 +341,7 @@ export class Service {
     options: OpenOptions & { ttlSeconds: number; record: readonly string[] },
   ): StreamSession {
     const { host, loop } = served;
+    this.#keySessions.enter(options.owner ?? null);
     const session = new StreamSession({
       id: this.#ids(),
       model: host.id,
@@ -263,21 +353,63 @@ export class Service {
       ttlSeconds: options.ttlSeconds,
       record: options.record,
       outputs: options.outputs ?? "ring",
+      framePeriodMs: options.framePeriodMs ?? 0,
       createdAtMs: this.clock.wallMs(),
     }, {
       limits: this.limits,
       onFrames: (each) => loop.wake(each),
-      onActivity: (each) => this.#live.get(each.id)?.idle.touch(),
+      onActivity: (each) => this.#touch(each),
+      onRan: (each, chunk) => this.#ran(each, chunk),
+      onReaderCame: ({ options: { owner } }) => this.#keyReaders.enter(owner),
+      onReaderLeft: ({ options: { owner } }) => this.#keyReaders.leave(owner),
       secondsFor: (frames) => Math.min(60, Math.max(1, Math.ceil(frames * loop.roundMs / 1000))),
     });
     const idle = new IdleWatch({
       clock: this.clock,
       ttlMs: options.ttlSeconds * 1000,
+      noticeMs: this.limits.noticeSeconds * 1000,
       isQuiet: () => session.isQuiet,
+      onNotice: (leftMs) => session.notify(this.#expiring("idle", leftMs)),
       onIdle: () => this.end(session, "idle"),
     });
-    this.#live.set(session.id, { session, served, idle });
+    const life = new LifetimeWatch({
+      clock: this.clock,
+      lifeMs: this.limits.lifetimeSeconds * 1000,
+      noticeMs: this.limits.noticeSeconds * 1000,
+      onNotice: (leftMs) => session.notify(this.#expiring("lifetime", leftMs)),
+      onOver: () => this.#outlived(session),
+    });
+    this.#live.set(session.id, { session, served, idle, life });
+    this.#observe({ kind: "opened", session });
     return session;
+  }
+
+  #expiring(reason: Notice["reason"], leftMs: number): Notice {
+    return { kind: "notice", code: "expiring", reason, atWallMs: this.clock.wallMs(), leftMs };
+  }
+
+  #touch(session: StreamSession): void {
+    const live = this.#live.get(session.id);
+    live?.idle.touch();
+    session.withdraw("idle");
+    if (live?.life.isOver && session.isQuiet) this.end(session, "lifetime");
+  }
+
+  /** Nothing that was taken is dropped: the session ends when it has run. */
+  #outlived(session: StreamSession): void {
+    if (session.isQuiet) return this.end(session, "lifetime");
+    session.stopTaking("lifetime");
+  }
+
+  /** A frame ran: how late is it, and is its chunk done? */
+  #ran(session: StreamSession, chunk: Chunk): void {
+    const ms = this.clock.now() - chunk.takenAtMs;
+    const { frame, framePeriodMs } = session.options;
+    if (framePeriodMs > 0 && ms > Math.ceil(chunk.stepsRun / frame) * framePeriodMs) {
+      session.framesLate++;
+      this.#observe({ kind: "late", session });
+    }
+    if (chunk.finished) this.#observe({ kind: "chunk", session, ms });
   }
 }
 

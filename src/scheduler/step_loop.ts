@@ -4,6 +4,7 @@
  * frames back; a frame on its last try runs alone, so that a bad one takes no neighbour along.
  */
 import { type Clock, nextTurn } from "../base/clock.ts";
+import type { RanStep } from "./observer.ts";
 import type { Outputs, SlotScheduler } from "./slot_scheduler.ts";
 import type { StreamSession } from "./stream_session.ts";
 
@@ -12,6 +13,9 @@ export interface StepLoopOptions {
   readonly clock: Clock;
   /** Times a failed frame is run again. */
   readonly retries: number;
+  /** How long a frame may wait for other sessions to share its step. */
+  readonly gatherMs: number;
+  readonly onStep: (step: RanStep) => void;
 }
 
 /** Weight of the newest round in the mean. */
@@ -23,6 +27,7 @@ export class StepLoop {
   #isRunning = false;
   #idle: PromiseWithResolvers<void> | null = null;
   #roundMs = 0;
+  #gathered: PromiseWithResolvers<void> | null = null;
 
   constructor(options: StepLoopOptions) {
     this.#options = options;
@@ -36,6 +41,7 @@ export class StepLoop {
   /** The session has a frame that a step could take. Starts the loop when it rests. */
   wake(session: StreamSession): void {
     this.#ready.add(session);
+    if (this.#isFull()) this.#gathered?.resolve();
     if (this.#isRunning) return;
     this.#isRunning = true;
     void this.#run();
@@ -44,6 +50,7 @@ export class StepLoop {
   /** The session has ended. */
   forget(session: StreamSession): void {
     this.#ready.delete(session);
+    if (this.#isFull()) this.#gathered?.resolve();
   }
 
   /** Resolves when no frame waits. */
@@ -57,6 +64,7 @@ export class StepLoop {
   async #run(): Promise<void> {
     // The first turn lets the chunks that arrive together run together.
     for (await nextTurn(); this.#ready.size > 0; await nextTurn()) {
+      if (this.#options.gatherMs > 0) await this.#gather();
       const together: StreamSession[] = [];
       const alone: StreamSession[] = [];
       for (const session of this.#ready) {
@@ -74,6 +82,24 @@ export class StepLoop {
     this.#idle = null;
   }
 
+  /** Every open session has a frame: there is nobody to wait for. */
+  #isFull(): boolean {
+    const { slots, slotsFree } = this.#options.scheduler;
+    return this.#ready.size >= slots - slotsFree;
+  }
+
+  /** Waits until every open session has a frame, for `gatherMs` at most. */
+  async #gather(): Promise<void> {
+    for (const session of this.#ready) if (!session.hasFrame) this.#ready.delete(session);
+    if (this.#ready.size === 0 || this.#isFull()) return;
+    const { clock, gatherMs } = this.#options;
+    this.#gathered = Promise.withResolvers<void>();
+    const timer = clock.after(gatherMs, this.#gathered.resolve);
+    await this.#gathered.promise;
+    timer.cancel();
+    this.#gathered = null;
+  }
+
   #isLastTry(session: StreamSession): boolean {
     return session.attempts > 0 && session.attempts >= this.#options.retries;
   }
@@ -89,7 +115,8 @@ export class StepLoop {
       });
     });
     // The scheduler tells every future its own outcome, so its throw says nothing more.
-    await scheduler.step().catch(() => undefined);
+    let failed = false;
+    await scheduler.step().catch(() => failed = true);
     const outcomes = await Promise.allSettled(futures.map((future) => future.result()));
     outcomes.forEach((outcome, i) => {
       const session = sessions[i]!;
@@ -97,7 +124,9 @@ export class StepLoop {
       if (outcome.status === "fulfilled") session.commit(ownOutputs(outcome.value));
       else session.giveBack(retries);
     });
-    this.#roundMs += NEWEST * (clock.now() - begin - this.#roundMs);
+    const ms = clock.now() - begin;
+    this.#roundMs += NEWEST * (ms - this.#roundMs);
+    this.#options.onStep({ rows: sessions.length, slots: scheduler.slots, ms, failed });
   }
 }
 

@@ -12,6 +12,7 @@ import { SessionQueue } from "./session_queue.ts";
 import type {
   EndReason,
   Epoch,
+  Notice,
   SessionOptions,
   SessionSurroundings,
   TakenFrame,
@@ -29,6 +30,10 @@ export class StreamSession {
   #restNext = false; // a reset that no frame has carried out yet
   #taken: TakenFrame | null = null;
   #endReason: EndReason | null = null;
+  #refusal: EndReason | null = null;
+  #notice: Notice | null = null;
+  /** Frames whose output came later than the frame period allows. */
+  framesLate = 0;
 
   constructor(options: SessionOptions, around: SessionSurroundings) {
     this.options = options;
@@ -82,6 +87,7 @@ export class StreamSession {
    */
   submit(input: ChunkInput): { chunk: Chunk; isRepeat: boolean } {
     this.assertOpen();
+    this.#assertTaking();
     const repeated = this.queue.repeated(input);
     if (repeated !== null) return { chunk: repeated, isRepeat: true };
     this.queue.assertRoom(input.steps, this.#around.secondsFor);
@@ -127,14 +133,19 @@ export class StreamSession {
         { readers_max: readersMax, retry_after_s: 1 },
       );
     }
+    this.#around.onReaderCame(this);
     const reader = new OutputReader(this.outbox, {
       from: typeof from === "string" || this.#timeline.knows(from) ? from : "unknown",
       bytesMax: readerBytesMax,
       isOver: () => this.#endReason !== null,
-      onClose: () => this.#readers.delete(reader),
+      onClose: () => {
+        this.#readers.delete(reader);
+        this.#around.onReaderLeft(this);
+      },
       now: { epoch: this.epoch, step: this.stepsDone },
     });
     this.#readers.add(reader);
+    if (this.#notice !== null) reader.tell(this.#notice);
     return reader;
   }
 
@@ -165,6 +176,7 @@ export class StreamSession {
     this.queue.ran(chunk, steps);
     this.outbox.push(event);
     if (chunk.finished) this.#around.onActivity(this);
+    this.#around.onRan(this, chunk);
     this.#tellReaders();
   }
 
@@ -192,10 +204,28 @@ export class StreamSession {
     this.#tellReaders();
   }
 
+  /** For the service: something that readers should know soon, also those who come later. */
+  notify(notice: Notice): void {
+    this.#notice = notice;
+    for (const reader of this.#readers) reader.tell(notice);
+    this.#tellReaders();
+  }
+
+  /** For the service: a notice that no longer holds. */
+  withdraw(reason: Notice["reason"]): void {
+    if (this.#notice?.reason === reason) this.#notice = null;
+  }
+
+  /** For the service: what was taken still runs, nothing more is taken. */
+  stopTaking(reason: EndReason): void {
+    this.#refusal = reason;
+  }
+
   /** For the service: the session is over. Drops what waits; readers get the rest and `end`. */
   end(reason: EndReason): void {
     assert(this.#endReason === null, "a session ends once");
     this.#endReason = reason;
+    this.#notice = null;
     this.#taken = null;
     for (const chunk of this.queue.clear()) chunk.fail(this.goneError());
     this.#tellReaders();
@@ -219,6 +249,14 @@ export class StreamSession {
   /** Throws `session_gone` when the session has ended. */
   assertOpen(): void {
     if (this.#endReason !== null) throw this.goneError();
+  }
+
+  #assertTaking(): void {
+    if (this.#refusal === null) return;
+    throw new GanglionError("session_gone", `The session is ending (${this.#refusal})`, {
+      reason: this.#refusal,
+      steps_done: this.stepsDone,
+    });
   }
 
   #release(): TakenFrame {

@@ -27,7 +27,11 @@ export function chunkRoutes({ service, limits, clock }: Deps) {
     const type = mediaTypeOf(c, CHUNK_TYPES) as ChunkType;
     const seq = seqOf(c.req.header("chunk-seq"));
     find(c); // an ended session answers before its body is read
-    const body = await readBody(c, limits.bodyBytesMax);
+    const body = await readBody(c, {
+      bytesMax: limits.bodyBytesMax,
+      seconds: limits.bodySeconds,
+      clock,
+    });
     const session = find(c);
     const { values, steps, reset } = decodeChunk(type, body, {
       sampleShape: service.model(session.options.model).plan.sampleShape,
