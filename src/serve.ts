@@ -7,10 +7,11 @@ import { GanglionError } from "./base/errors.ts";
 import type { Limits } from "./base/limits.ts";
 import { chooseExecutor, type DeviceChoice } from "./choose_executor.ts";
 import type { Executor } from "./engine/mod.ts";
-import { type App, createApp } from "./http/mod.ts";
+import { type App, createApp, type RequestEntry, ServerEvents } from "./http/mod.ts";
 import { loadModel, type LoadOptions, modelName } from "./load_model.ts";
+import { ServerMetrics } from "./metrics/mod.ts";
 import type { Plan } from "./model/mod.ts";
-import { ModelHost, Service } from "./scheduler/mod.ts";
+import { ModelHost, observers, Service } from "./scheduler/mod.ts";
 
 export interface ServeOptions {
   /** Paths of model files. */
@@ -26,6 +27,12 @@ export interface ServeOptions {
   readonly corsOrigin?: string | null;
   readonly version: string;
   readonly commit?: string | null;
+  /** Gets an entry for each request that was answered. */
+  readonly onRequest?: (entry: RequestEntry) => void;
+  /** Gets every fault of our own. */
+  readonly onFault?: (error: unknown, requestId: string) => void;
+  /** Memory of the process, for the metrics. */
+  readonly residentBytes?: () => number;
   /** Gets a line for each thing that was decided. */
   readonly say?: (line: string) => void;
   /** Gets each model's plan before its executor is made. */
@@ -46,14 +53,24 @@ export async function createServer(options: ServeOptions): Promise<Server> {
     const executor = await openModel(id, path, options);
     models.push(new ModelHost({ id, executor }));
   }
-  const service = new Service({ models, clock, limits });
+  const metrics = new ServerMetrics(version, commit ?? null);
+  const serverEvents = new ServerEvents({
+    clock,
+    eventsMax: limits.serverEventsMax,
+    readersMax: limits.serverReadersMax,
+  });
+  const observe = observers(metrics.observe, serverEvents.observe);
+  const service = new Service({ models, clock, limits, observe });
   const app = createApp({
     service,
     clock,
     apiKeys,
     corsOrigin,
     limits,
+    metrics,
+    serverEvents,
     version,
+    ...optional(options),
     ...(commit ? { commit } : {}),
   });
   return {
@@ -63,8 +80,18 @@ export async function createServer(options: ServeOptions): Promise<Server> {
       const grace = new Promise<void>((resolve) => clock.after(graceMs, resolve));
       await Promise.race([service.drain(), grace]);
       service.close();
+      serverEvents.close();
       await Promise.all(models.map(({ executor }) => executor.close()));
     },
+  };
+}
+
+/** What is left out must not be there as undefined. */
+function optional({ onRequest, onFault, residentBytes }: ServeOptions) {
+  return {
+    ...(onRequest && { onRequest }),
+    ...(onFault && { onFault }),
+    ...(residentBytes && { residentBytes }),
   };
 }
 

@@ -27,8 +27,9 @@ const TABLE: Readonly<Record<string, Row>> = {
   cpu: HOST_EXECUTOR,
   checkpoint: { sources: ["base", "model", EXECUTOR], packages: ["node:crypto"] },
   scheduler: { sources: ["base", "model", "checkpoint", EXECUTOR] },
+  metrics: { sources: ["base", "scheduler"] },
   http: {
-    sources: ["base", "model", "checkpoint", "scheduler"],
+    sources: ["base", "model", "checkpoint", "scheduler", "metrics"],
     packages: ["hono", "zod", "@hono/zod-openapi", "node:crypto"],
   },
   runtime: { sources: ["base", "package.json"], packages: ["bun-webgpu", "node:*"] },

@@ -68,6 +68,7 @@ export interface SessionImage {
   readonly ttlSeconds: number;
   readonly record: readonly string[];
   readonly outputs: "ring" | "hold";
+  readonly framePeriodMs: number;
   readonly createdAtMs: number;
   readonly timeline: TimelineImage;
   readonly nextSeq: number;

@@ -3,7 +3,11 @@ import type { Context as HonoContext } from "hono";
 import type { Clock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
 import type { Limits } from "../base/limits.ts";
+import type { ErrorCode } from "../base/errors.ts";
+import type { ServerMetrics } from "../metrics/mod.ts";
 import type { Service } from "../scheduler/mod.ts";
+import type { RequestEntry } from "./access_log.ts";
+import type { ServerEvents } from "./server_events.ts";
 
 /** What a handler may ask of the connection its request came on; each runtime gives its own. */
 export interface Connection {
@@ -19,10 +23,17 @@ export interface AppDeps {
   /** The one foreign origin whose pages may call. */
   readonly corsOrigin: string | null;
   readonly limits: Limits;
+  /** Both must be told by the service; see `observers`. */
+  readonly metrics: ServerMetrics;
+  readonly serverEvents: ServerEvents;
   readonly version: string;
   readonly commit?: string;
   /** Called with every fault of our own; standard error when left out. */
   readonly onFault?: (error: unknown, requestId: string) => void;
+  /** Called once a request, when it is answered. */
+  readonly onRequest?: (entry: RequestEntry) => void;
+  /** Memory of the process. */
+  readonly residentBytes?: () => number;
 }
 
 export interface Env {
@@ -31,6 +42,10 @@ export interface Env {
     requestId: string;
     /** Whose sessions the request may see; null without keys. */
     owner: string | null;
+    /** The pattern of the route that answers. */
+    route?: string;
+    /** The code of the problem that is answered. */
+    problem?: ErrorCode;
   };
 }
 

@@ -52,6 +52,8 @@ export function describeSession(service: Service, session: StreamSession) {
     ttl_s: options.ttlSeconds,
     record: options.record,
     outputs: options.outputs,
+    frame_period_ms: options.framePeriodMs,
+    frames_late: session.framesLate,
   };
 }
 

@@ -15,6 +15,9 @@ export const CreateSession = z.strictObject({
     example: ["lif.v"],
   }),
   outputs: z.enum(["ring", "hold"]).optional(),
+  frame_period_ms: z.number().min(0).optional().openapi({
+    description: "Time between two frames of a real-time stream; later outputs count as late",
+  }),
   state: z.unknown().optional(),
 }).openapi("CreateSession");
 
@@ -40,6 +43,8 @@ export const SessionView = z.object({
   ttl_s: count,
   record: z.array(z.string()),
   outputs: z.enum(["ring", "hold"]),
+  frame_period_ms: z.number().openapi({ description: "0 where none is promised" }),
+  frames_late: count,
 }).openapi("Session");
 
 export const SessionList = z.object({ sessions: z.array(SessionView) }).openapi("SessionList");

@@ -8,8 +8,15 @@ export {
   type SubmitOptions,
 } from "./slot_scheduler.ts";
 export { ModelHost, type ModelHostOptions } from "./model_host.ts";
-export { type OpenOptions, type Phase, Service, type ServiceOptions } from "./service.ts";
-export type { EndReason, Epoch } from "./session_types.ts";
+export {
+  type ModelStats,
+  type OpenOptions,
+  type Phase,
+  Service,
+  type ServiceOptions,
+} from "./service.ts";
+export { type Observer, observers, type RanStep, type ServiceEvent } from "./observer.ts";
+export type { EndReason, Epoch, Notice } from "./session_types.ts";
 export type { StateStore } from "./state_keeper.ts";
 export { StreamSession } from "./stream_session.ts";
 export type { Chunk, ChunkInput, ChunkOutputs, ChunkState } from "./chunk.ts";

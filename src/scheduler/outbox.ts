@@ -40,15 +40,15 @@ export interface RolledBackEvent {
   readonly nextSeq: number;
 }
 
-/** Something that is worth knowing, with its facts. */
-export interface NoticeEvent {
-  readonly kind: "notice";
+/** Another device took over, whose last bits may differ. */
+export interface NumericsEvent {
+  readonly kind: "numerics";
   readonly position: Position;
-  readonly code: string;
-  readonly facts: Readonly<Record<string, unknown>>;
+  readonly was: string;
+  readonly numerics: string;
 }
 
-export type OutboxEvent = OutputEvent | ErrorEvent | RolledBackEvent | NoticeEvent;
+export type OutboxEvent = OutputEvent | ErrorEvent | RolledBackEvent | NumericsEvent;
 
 /** Bytes that an event counts beside its values. */
 export const EVENT_BYTES = 128;

@@ -229,7 +229,7 @@ export class Residency {
     this.#watch();
     const { numerics } = this.#host.info;
     if (numerics !== was) {
-      for (const session of this.#members) session.notice("numerics_changed", { was, numerics });
+      for (const session of this.#members) session.numericsChanged(was, numerics);
     }
     try {
       await this.#seat([...this.#toRestore]);

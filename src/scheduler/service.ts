@@ -11,13 +11,16 @@ import type { Limits } from "../base/limits.ts";
 import { Admission } from "./admission.ts";
 import type { Chunk, ChunkInput } from "./chunk.ts";
 import { IdleWatch } from "./idle_watch.ts";
+import { KeyCounts } from "./key_counts.ts";
+import { LifetimeWatch } from "./lifetime_watch.ts";
 import type { ModelHost } from "./model_host.ts";
+import type { Observer } from "./observer.ts";
 import { Residency } from "./residency.ts";
 import { Seat } from "./seat.ts";
 import { StateKeeper, type StateStore } from "./state_keeper.ts";
 import { StepLoop } from "./step_loop.ts";
 import { checkState } from "../model/row_state.ts";
-import type { EndReason, SessionOptions } from "./session_types.ts";
+import type { EndReason, Notice, SessionOptions } from "./session_types.ts";
 import { type Origin, StreamSession } from "./stream_session.ts";
 import { Tombstones } from "./tombstones.ts";
 
@@ -34,6 +37,7 @@ export interface ServiceOptions {
   readonly store?: StateStore;
   /** Gets a line when a checkpoint could not be kept. */
   readonly say?: (line: string) => void;
+  readonly observe?: Observer;
 }
 
 export interface OpenOptions {
@@ -46,12 +50,21 @@ export interface OpenOptions {
   readonly waitSeconds?: number;
   readonly record?: readonly string[];
   readonly outputs?: "ring" | "hold";
+  /** Time between two frames of a real-time stream. */
+  readonly framePeriodMs?: number;
   /** Aborted when who asked has left. */
   readonly signal?: AbortSignal;
 }
 
 /** What a session has for itself; the rest its model says. */
-type OwnOptions = "id" | "owner" | "ttlSeconds" | "record" | "outputs" | "createdAtMs";
+type OwnOptions =
+  | "id"
+  | "owner"
+  | "ttlSeconds"
+  | "record"
+  | "outputs"
+  | "framePeriodMs"
+  | "createdAtMs";
 
 /** What the service keeps for a model beside its host. */
 interface Served {
@@ -66,6 +79,19 @@ interface Live {
   readonly session: StreamSession;
   readonly served: Served;
   readonly idle: IdleWatch;
+  readonly life: LifetimeWatch;
+}
+
+/** What a model has at a moment. */
+export interface ModelStats {
+  readonly model: string;
+  readonly slots: number;
+  readonly slotsFree: number;
+  /** Requests that wait for a slot. */
+  readonly waiting: number;
+  readonly sessions: number;
+  readonly framesWaiting: number;
+  readonly readers: number;
 }
 
 export class Service {
@@ -76,11 +102,26 @@ export class Service {
   readonly #live = new Map<string, Live>();
   readonly #gone: Tombstones;
   readonly #keeper: StateKeeper | null;
+  readonly #observe: Observer;
+  readonly #keySessions: KeyCounts;
+  readonly #keyReaders: KeyCounts;
   #phase: Phase;
   #isSuspended = false; // sessions that are not here may come back with the next process
 
   constructor(options: ServiceOptions) {
-    const { models, clock, limits, ids = randomId, phase = "ready", store, say } = options;
+    const { models, clock, limits, ids = randomId, phase = "ready", observe = () => {} } = options;
+    const { store, say } = options;
+    this.#observe = observe;
+    this.#keySessions = new KeyCounts({
+      max: limits.sessionsPerKeyMax,
+      code: "too_many_sessions",
+      what: "sessions open or waiting",
+    });
+    this.#keyReaders = new KeyCounts({
+      max: limits.readersPerKeyMax,
+      code: "too_many_readers",
+      what: "readers",
+    });
     this.clock = clock;
     this.limits = limits;
     this.#ids = ids;
@@ -110,7 +151,7 @@ export class Service {
 
   /** The models agree with their golden frames: sessions may come. */
   ready(): void {
-    if (this.#phase === "starting") this.#phase = "ready";
+    if (this.#phase === "starting") this.#enterPhase("ready");
   }
 
   get models(): ModelHost[] {
@@ -129,24 +170,40 @@ export class Service {
     checkRange("ttl_s", options.ttlSeconds ?? 0, ttlSecondsMax);
     checkRange("wait_s", options.waitSeconds ?? 0, waitSecondsMax);
     const record = served.host.checkRecord(options.record ?? [], this.limits.recordValuesMax);
+    checkRange("frame_period_ms", options.framePeriodMs ?? 0, this.limits.framePeriodMsMax);
     if (served.residency.isLost) throw lostError();
     const waitMs = (options.waitSeconds ?? 0) * 1000;
-    // Awaited here: who opens may be sent away before anybody else listens.
-    return await served.admission.enter(
-      () => {
-        if (served.residency.isLost) throw lostError();
-        return this.#start(served, {
-          id: this.#ids(),
-          owner: options.owner ?? null,
-          ttlSeconds: options.ttlSeconds ?? ttlSeconds,
-          record,
-          outputs: options.outputs ?? "ring",
-          createdAtMs: this.clock.wallMs(),
-        }, { seat: new Seat() });
-      },
-      waitMs,
-      options.signal,
-    );
+    const owner = options.owner ?? null;
+    // Who waits counts as who has one; a session counts from its start to its end.
+    this.#keySessions.enter(owner);
+    let isCounted = true;
+    const uncount = () => {
+      if (isCounted) this.#keySessions.leave(owner);
+      isCounted = false;
+    };
+    try {
+      // Awaited here: who opens may be sent away before anybody else listens.
+      return await served.admission.enter(
+        () => {
+          if (served.residency.isLost) throw lostError();
+          uncount();
+          this.#keySessions.enter(owner);
+          return this.#start(served, {
+            id: this.#ids(),
+            owner,
+            ttlSeconds: options.ttlSeconds ?? ttlSeconds,
+            record,
+            outputs: options.outputs ?? "ring",
+            framePeriodMs: options.framePeriodMs ?? 0,
+            createdAtMs: this.clock.wallMs(),
+          }, { seat: new Seat() });
+        },
+        waitMs,
+        options.signal,
+      );
+    } finally {
+      uncount();
+    }
   }
 
   /** An open session. Throws `session_gone` or `session_unknown`; another owner's is unknown. */
@@ -183,19 +240,24 @@ export class Service {
     if (live?.session !== session) return;
     this.#live.delete(session.id);
     live.idle.stop();
+    live.life.stop();
+    this.#keySessions.leave(session.options.owner);
     session.end(reason);
     live.served.loop.forget(session);
     live.served.residency.leave(session);
     // A checkpoint that could not be written at the end leaves an older one behind.
     if (reason !== "drained") this.#keeper?.ended(session);
     this.#gone.add(session);
+    this.#observe({ kind: "ended", session, reason });
     live.served.admission.admit();
   }
 
   /** Takes a chunk for a session; see `StreamSession.submit`. */
   submit(session: StreamSession, input: ChunkInput): { chunk: Chunk; isRepeat: boolean } {
     this.#assertPhase();
-    return session.submit(input);
+    const taken = session.submit(input);
+    if (!taken.isRepeat) taken.chunk.takenAtMs = this.clock.now();
+    return taken;
   }
 
   /** The session's state after the last frame that ran. */
@@ -232,10 +294,10 @@ export class Service {
       if (residency.sessions >= residency.capacity) throw fullError(residency.capacity);
       const [state] = await residency.read([session]);
       session.assertOpen();
-      const { owner, ttlSeconds, record, outputs } = session.options;
       const own = { id: this.#ids(), createdAtMs: this.clock.wallMs() };
       const seat = new Seat(state!, session.stepsDone);
-      const fork = this.#start(served, { ...own, owner, ttlSeconds, record, outputs }, { seat });
+      this.#keySessions.enter(session.options.owner);
+      const fork = this.#start(served, { ...session.options, ...own }, { seat });
       // Without a slot it stays on the host, which is no fault.
       if (residency.slotsFree > 0) await residency.bring([fork]).catch(() => undefined);
       return fork;
@@ -264,10 +326,9 @@ export class Service {
     assert(!this.#live.has(image.id), "a session is resumed once");
     served.host.checkRecord(image.record, this.limits.recordValuesMax);
     if (image.state !== null) checkState(plan, image.state);
-    const { id, owner, ttlSeconds, record, outputs, createdAtMs } = image;
-    const options = { id, owner, ttlSeconds, record, outputs, createdAtMs };
     const seat = new Seat(image.state, image.timeline.stepsDone);
-    const session = this.#start(served, options, { seat, image });
+    this.#keySessions.enter(image.owner);
+    const session = this.#start(served, image, { seat, image });
     if (session.hasFrame) served.loop.wake(session);
     return session;
   }
@@ -280,7 +341,7 @@ export class Service {
 
   /** Takes no new sessions or chunks, and resolves when all that was taken has run. */
   async drain(): Promise<void> {
-    this.#phase = "draining";
+    this.#enterPhase("draining");
     for (const { admission } of this.#served.values()) {
       admission.refuseAll(new GanglionError("draining", "The server is stopping"));
     }
@@ -293,15 +354,16 @@ export class Service {
    */
   async suspend(): Promise<boolean> {
     if (this.#keeper === null) return false;
-    this.#phase = "draining";
+    this.#enterPhase("draining");
     for (const { loop } of this.#served.values()) loop.pause();
     const sessions = [...this.#live.values()].map(({ session }) => session);
     const kept = await this.#keeper.keepAll(sessions);
     this.#isSuspended = true;
-    for (const { session, idle, served } of [...this.#live.values()]) {
+    for (const { session, idle, life, served } of [...this.#live.values()]) {
       if (!kept.has(session)) continue;
       this.#live.delete(session.id);
       idle.stop();
+      life.stop();
       served.loop.forget(session);
       served.residency.leave(session);
       session.suspend();
@@ -311,7 +373,7 @@ export class Service {
 
   /** Ends all sessions at once, with what they have waiting. The executors stay open. */
   close(): void {
-    this.#phase = "draining";
+    this.#enterPhase("draining");
     this.#keeper?.stop();
     for (const { admission, residency } of this.#served.values()) {
       admission.refuseAll(new GanglionError("draining", "The server is stopping"));
@@ -319,6 +381,35 @@ export class Service {
     }
     for (const { session } of [...this.#live.values()]) this.end(session, "drained");
     this.#gone.clear();
+  }
+
+  /** How full each model is. */
+  stats(): ModelStats[] {
+    const all = [...this.#live.values()];
+    return [...this.#served.values()].map((served) => {
+      const sessions = all.filter((live) => live.served === served).map(({ session }) => session);
+      const { id, scheduler } = served.host;
+      return {
+        model: id,
+        slots: scheduler.slots,
+        slotsFree: scheduler.slotsFree,
+        waiting: served.admission.waiting,
+        sessions: sessions.length,
+        framesWaiting: sessions.reduce((sum, { queue }) => sum + queue.framesWaiting, 0),
+        readers: sessions.reduce((sum, { readers }) => sum + readers, 0),
+      };
+    });
+  }
+
+  /** All open sessions, whoever owns them, oldest first. */
+  allSessions(): StreamSession[] {
+    return [...this.#live.values()].map(({ session }) => session);
+  }
+
+  #enterPhase(phase: Phase): void {
+    if (this.#phase === phase) return;
+    this.#phase = phase;
+    this.#observe({ kind: "phase", phase });
   }
 
   #assertPhase(): void {
@@ -336,13 +427,24 @@ export class Service {
       host,
       clock,
       limits,
-      onLost: () => host.canRebuild ? served.loop.start() : this.#lose(served),
+      onLost: () => {
+        this.#observe({ kind: "device_lost", model: host.id });
+        if (host.canRebuild) served.loop.start();
+        else this.#lose(served);
+      },
       onRoom: () => served.admission.admit(),
     });
     const served: Served = {
       host,
       residency,
-      loop: new StepLoop({ host, residency, clock, retries: limits.stepRetries }),
+      loop: new StepLoop({
+        host,
+        residency,
+        clock,
+        retries: limits.stepRetries,
+        gatherMs: limits.stepGatherMs,
+        onStep: (step) => this.#observe({ kind: "step", model: host.id, step }),
+      }),
       admission: new Admission({
         clock,
         waitingMax: limits.waitingSessionsMax,
@@ -425,12 +527,10 @@ export class Service {
       {
         limits: this.limits,
         onFrames: (each) => loop.wake(each),
-        onActivity: (each) => {
-          this.#live.get(each.id)?.idle.touch();
-          residency.touch(each);
-          this.#keeper?.changed(each);
-        },
-        onSteps: (each) => this.#keeper?.changed(each),
+        onActivity: (each) => this.#touch(each),
+        onRan: (each, chunk) => this.#ran(each, chunk),
+        onReaderCame: ({ options: { owner } }) => this.#keyReaders.enter(owner),
+        onReaderLeft: ({ options: { owner } }) => this.#keyReaders.leave(owner),
         secondsFor: (frames) => Math.min(60, Math.max(1, Math.ceil(frames * loop.roundMs / 1000))),
       },
       origin,
@@ -439,12 +539,53 @@ export class Service {
     const idle = new IdleWatch({
       clock: this.clock,
       ttlMs: options.ttlSeconds * 1000,
+      noticeMs: this.limits.noticeSeconds * 1000,
       isQuiet: () => session.isQuiet,
+      onNotice: (leftMs) => session.notify(this.#expiring("idle", leftMs)),
       onIdle: () => this.end(session, "idle"),
     });
-    this.#live.set(session.id, { session, served, idle });
+    const life = new LifetimeWatch({
+      clock: this.clock,
+      lifeMs: this.limits.lifetimeSeconds * 1000,
+      noticeMs: this.limits.noticeSeconds * 1000,
+      onNotice: (leftMs) => session.notify(this.#expiring("lifetime", leftMs)),
+      onOver: () => this.#outlived(session),
+    });
+    this.#live.set(session.id, { session, served, idle, life });
     this.#keeper?.changed(session);
+    this.#observe({ kind: "opened", session });
     return session;
+  }
+
+  #expiring(reason: Notice["reason"], leftMs: number): Notice {
+    return { kind: "notice", code: "expiring", reason, atWallMs: this.clock.wallMs(), leftMs };
+  }
+
+  #touch(session: StreamSession): void {
+    const live = this.#live.get(session.id);
+    live?.idle.touch();
+    live?.served.residency.touch(session);
+    this.#keeper?.changed(session);
+    session.withdraw("idle");
+    if (live?.life.isOver && session.isQuiet) this.end(session, "lifetime");
+  }
+
+  /** Nothing that was taken is dropped: the session ends when it has run. */
+  #outlived(session: StreamSession): void {
+    if (session.isQuiet) return this.end(session, "lifetime");
+    session.stopTaking("lifetime");
+  }
+
+  /** A frame ran: how late is it, and is its chunk done? */
+  #ran(session: StreamSession, chunk: Chunk): void {
+    const ms = this.clock.now() - chunk.takenAtMs;
+    const { frame, framePeriodMs } = session.options;
+    if (framePeriodMs > 0 && ms > Math.ceil(chunk.stepsRun / frame) * framePeriodMs) {
+      session.framesLate++;
+      this.#observe({ kind: "late", session });
+    }
+    if (chunk.finished) this.#observe({ kind: "chunk", session, ms });
+    this.#keeper?.changed(session);
   }
 }
 

@@ -13,6 +13,16 @@ export type EndReason =
   | "drained"
   | "moved";
 
+/** Said to readers, beside the outputs and without an id. */
+export interface Notice {
+  readonly kind: "notice";
+  readonly code: "expiring";
+  readonly reason: "idle" | "lifetime";
+  /** When it was said, and how long the session has left unless something changes. */
+  readonly atWallMs: number;
+  readonly leftMs: number;
+}
+
 export interface Epoch {
   readonly epoch: number;
   readonly fromStep: number;
@@ -34,8 +44,11 @@ export interface SessionSurroundings {
   readonly onFrames: (session: StreamSession) => void;
   /** A chunk was posted or finished, or the session was changed. */
   readonly onActivity: (session: StreamSession) => void;
-  /** A frame ran. */
-  readonly onSteps: (session: StreamSession) => void;
+  /** A frame of the chunk ran, and its output is told. */
+  readonly onRan: (session: StreamSession, chunk: Chunk) => void;
+  /** A reader wants to come; throws when the session's key has too many. */
+  readonly onReaderCame: (session: StreamSession) => void;
+  readonly onReaderLeft: (session: StreamSession) => void;
   /** Seconds until `frames` waiting frames of one session may have run. */
   readonly secondsFor: (frames: number) => number;
 }
@@ -53,5 +66,7 @@ export interface SessionOptions {
   readonly ttlSeconds: number;
   readonly record: readonly string[];
   readonly outputs: "ring" | "hold";
+  /** Time between two frames of a real-time stream; 0 where none is promised. */
+  readonly framePeriodMs: number;
   readonly createdAtMs: number;
 }

@@ -6,6 +6,7 @@
  */
 import { type Clock, nextTurn } from "../base/clock.ts";
 import type { ModelHost } from "./model_host.ts";
+import type { RanStep } from "./observer.ts";
 import type { Residency } from "./residency.ts";
 import type { Outputs } from "./slot_scheduler.ts";
 import type { StreamSession } from "./stream_session.ts";
@@ -16,6 +17,9 @@ export interface StepLoopOptions {
   readonly clock: Clock;
   /** Times a failed frame is run again. */
   readonly retries: number;
+  /** How long a frame may wait for other sessions to share its step. */
+  readonly gatherMs: number;
+  readonly onStep: (step: RanStep) => void;
 }
 
 /** Weight of the newest round in the mean. */
@@ -37,6 +41,7 @@ export class StepLoop {
   #isPaused = false;
   #idle: PromiseWithResolvers<void> | null = null;
   #roundMs = 0;
+  #gathered: PromiseWithResolvers<void> | null = null;
 
   constructor(options: StepLoopOptions) {
     this.#options = options;
@@ -50,12 +55,14 @@ export class StepLoop {
   /** The session has a frame that a step could take. Starts the loop when it rests. */
   wake(session: StreamSession): void {
     this.#ready.add(session);
+    if (this.#isFull()) this.#gathered?.resolve();
     this.start();
   }
 
   /** The session has ended. */
   forget(session: StreamSession): void {
     this.#ready.delete(session);
+    if (this.#isFull()) this.#gathered?.resolve();
   }
 
   /** There may be something to do. */
@@ -73,6 +80,7 @@ export class StepLoop {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const run = async () => resolve(await action());
     this.#actions.push({ run, fail: reject, tries: 0 });
+    this.#gathered?.resolve();
     this.start();
     return promise;
   }
@@ -105,17 +113,19 @@ export class StepLoop {
   }
 
   async #turn(): Promise<void> {
-    const { residency } = this.#options;
+    const { residency, gatherMs } = this.#options;
     if (residency.isLost && residency.hasWork) return await residency.recover();
     await this.#act();
     if (residency.isLost) return;
     try {
       await residency.checkpoint();
     } catch (error) {
-      // Without a loss there is none to read for again: the journals stay, and so does the reason.
+      // Without a loss the journals stay, and are tried again when they have grown.
       if (await residency.wasLost(error)) return;
     }
-    if (!this.#isPaused) await this.#rounds();
+    if (this.#isPaused) return;
+    if (gatherMs > 0) await this.#gather();
+    if (this.#actions.length === 0 && !residency.isLost) await this.#rounds();
   }
 
   /** Runs the actions that wait. */
@@ -162,6 +172,24 @@ export class StepLoop {
     }
   }
 
+  /** Every session with a slot has a frame: there is nobody to wait for. */
+  #isFull(): boolean {
+    const { slots, slotsFree } = this.#options.host.scheduler;
+    return this.#ready.size >= slots - slotsFree;
+  }
+
+  /** Waits until every session with a slot has a frame, for `gatherMs` at most. */
+  async #gather(): Promise<void> {
+    for (const session of this.#ready) if (!session.hasFrame) this.#ready.delete(session);
+    if (this.#ready.size === 0 || this.#isFull() || this.#actions.length > 0) return;
+    const { clock, gatherMs } = this.#options;
+    this.#gathered = Promise.withResolvers<void>();
+    const timer = clock.after(gatherMs, this.#gathered.resolve);
+    await this.#gathered.promise;
+    timer.cancel();
+    this.#gathered = null;
+  }
+
   #isLastTry(session: StreamSession): boolean {
     return session.attempts > 0 && session.attempts >= this.#options.retries;
   }
@@ -186,8 +214,11 @@ export class StepLoop {
       if (outcome.status === "rejected") session.giveBack(retries);
       else residency.ran(session, session.commit(ownOutputs(outcome.value)));
     });
-    if (error !== null) await residency.wasLost(error);
-    this.#roundMs += NEWEST * (clock.now() - begin - this.#roundMs);
+    const ms = clock.now() - begin;
+    this.#roundMs += NEWEST * (ms - this.#roundMs);
+    const failed = error !== null;
+    this.#options.onStep({ rows: sessions.length, slots: scheduler.slots, ms, failed });
+    if (failed) await residency.wasLost(error);
   }
 }
 

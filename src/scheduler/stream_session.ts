@@ -14,6 +14,7 @@ import { SessionQueue } from "./session_queue.ts";
 import type {
   EndReason,
   Epoch,
+  Notice,
   SessionOptions,
   SessionSurroundings,
   TakenFrame,
@@ -49,6 +50,10 @@ export class StreamSession {
   #mustAccept = false; // nobody has acknowledged the roll-back yet
   #taken: TakenFrame | null = null;
   #endReason: EndReason | null = null;
+  #refusal: EndReason | null = null;
+  #notice: Notice | null = null;
+  /** Frames whose output came later than the frame period allows. */
+  framesLate = 0;
 
   constructor(options: SessionOptions, around: SessionSurroundings, { seat, image }: Origin) {
     this.options = options;
@@ -126,6 +131,7 @@ export class StreamSession {
    */
   submit(input: ChunkInput): { chunk: Chunk; isRepeat: boolean } {
     this.assertOpen();
+    this.#assertTaking();
     this.#assertRollBackKnown(input);
     const repeated = this.queue.repeated(input);
     if (repeated !== null) return { chunk: repeated, isRepeat: true };
@@ -183,22 +189,23 @@ export class StreamSession {
     this.#tellReaders();
   }
 
-  /** For the service: tells the readers something. */
-  notice(code: string, facts: Readonly<Record<string, unknown>>): void {
-    this.outbox.push({ kind: "notice", position: this.#timeline.mark(), code, facts });
+  /** For the service: another device took over, whose last bits may differ. */
+  numericsChanged(was: string, numerics: string): void {
+    this.outbox.push({ kind: "numerics", position: this.#timeline.mark(), was, numerics });
     this.#tellReaders();
   }
 
   /** For the service: all of the session but its state, as data that does not change any more. */
   image(): Omit<SessionImage, "modelDigest" | "numerics" | "state"> {
-    const { id, model, owner, ttlSeconds, record, outputs, createdAtMs } = this.options;
+    const { id, model, owner, ttlSeconds, record, outputs, framePeriodMs, createdAtMs } =
+      this.options;
     const { events } = this.outbox;
     const known = new Set(this.queue.known);
     const chunks = new Set(known);
     for (const event of events) if (event.kind === "output") chunks.add(event.chunk);
     const index = new Map([...chunks].map((chunk, i) => [chunk, i]));
     return {
-      ...{ id, model, owner, ttlSeconds, record, outputs, createdAtMs },
+      ...{ id, model, owner, ttlSeconds, record, outputs, framePeriodMs, createdAtMs },
       timeline: this.#timeline.toImage(),
       nextSeq: this.queue.nextSeq,
       chunks: [...chunks].map((chunk) => chunk.toImage(known.has(chunk))),
@@ -219,14 +226,19 @@ export class StreamSession {
         { readers_max: readersMax, retry_after_s: 1 },
       );
     }
+    this.#around.onReaderCame(this);
     const reader = new OutputReader(this.outbox, {
       from: typeof from === "string" ? from : this.#timeline.resolve(from) ?? "unknown",
       bytesMax: readerBytesMax,
       isOver: () => this.#endReason !== null,
-      onClose: () => this.#readers.delete(reader),
+      onClose: () => {
+        this.#readers.delete(reader);
+        this.#around.onReaderLeft(this);
+      },
       now: { epoch: this.epoch, step: this.stepsDone },
     });
     this.#readers.add(reader);
+    if (this.#notice !== null) reader.tell(this.#notice);
     return reader;
   }
 
@@ -258,7 +270,7 @@ export class StreamSession {
     this.queue.ran(chunk, steps);
     this.outbox.push(event);
     if (chunk.finished) this.#around.onActivity(this);
-    else this.#around.onSteps(this);
+    this.#around.onRan(this, chunk);
     this.#tellReaders();
     return taken;
   }
@@ -287,10 +299,28 @@ export class StreamSession {
     this.#tellReaders();
   }
 
+  /** For the service: something that readers should know soon, also those who come later. */
+  notify(notice: Notice): void {
+    this.#notice = notice;
+    for (const reader of this.#readers) reader.tell(notice);
+    this.#tellReaders();
+  }
+
+  /** For the service: a notice that no longer holds. */
+  withdraw(reason: Notice["reason"]): void {
+    if (this.#notice?.reason === reason) this.#notice = null;
+  }
+
+  /** For the service: what was taken still runs, nothing more is taken. */
+  stopTaking(reason: EndReason): void {
+    this.#refusal = reason;
+  }
+
   /** For the service: the session is over. Drops what waits; readers get the rest and `end`. */
   end(reason: EndReason): void {
     assert(this.#endReason === null, "a session ends once");
     this.#endReason = reason;
+    this.#notice = null;
     this.#taken = null;
     for (const chunk of this.queue.clear()) chunk.fail(this.goneError());
     this.#tellReaders();
@@ -341,10 +371,8 @@ export class StreamSession {
   }
 
   #assertRollBackKnown({ seq, epoch }: ChunkInput): void {
-    const { rolledBack, mustAccept } = {
-      rolledBack: this.#rolledBack,
-      mustAccept: this.#mustAccept,
-    };
+    const rolledBack = this.#rolledBack;
+    const mustAccept = this.#mustAccept;
     this.#mustAccept = false;
     if (rolledBack === null) return;
     const isStale = epoch !== undefined && epoch < rolledBack.epoch;
@@ -358,6 +386,14 @@ export class StreamSession {
         epoch: rolledBack.epoch,
       },
     );
+  }
+
+  #assertTaking(): void {
+    if (this.#refusal === null) return;
+    throw new GanglionError("session_gone", `The session is ending (${this.#refusal})`, {
+      reason: this.#refusal,
+      steps_done: this.stepsDone,
+    });
   }
 
   #release(): TakenFrame {

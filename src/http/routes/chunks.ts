@@ -28,7 +28,11 @@ export function chunkRoutes({ service, limits, clock }: Deps) {
     const seq = countOf(c, "Chunk-Seq");
     const epoch = countOf(c, "Session-Epoch");
     find(c); // an ended session answers before its body is read
-    const body = await readBody(c, limits.bodyBytesMax);
+    const body = await readBody(c, {
+      bytesMax: limits.bodyBytesMax,
+      seconds: limits.bodySeconds,
+      clock,
+    });
     const session = find(c);
     const { values, steps, reset } = decodeChunk(type, body, {
       sampleShape: service.model(session.options.model).plan.sampleShape,

@@ -6,11 +6,11 @@ import { mediaTypeOf, readBody } from "../body.ts";
 import { type AppDeps, type Context, flagOf } from "../context.ts";
 import { describeSession } from "../describe.ts";
 
-type Deps = Pick<AppDeps, "service">;
+type Deps = Pick<AppDeps, "service" | "limits" | "clock">;
 
 const TYPE = "application/octet-stream";
 
-export function stateRoutes({ service }: Deps) {
+export function stateRoutes({ service, limits, clock }: Deps) {
   const find = (c: Context) => service.session(c.req.param("session")!, c.get("owner"));
   return {
     async read(c: Context) {
@@ -35,7 +35,8 @@ export function stateRoutes({ service }: Deps) {
       const allowInexact = flagOf(c, "allow_inexact");
       session.assertQuiet();
       const { plan, info } = service.model(session.options.model);
-      const body = await readBody(c, snapshotBytesMax(plan));
+      const bytesMax = snapshotBytesMax(plan);
+      const body = await readBody(c, { bytesMax, seconds: limits.bodySeconds, clock });
       const { numerics } = info;
       await service.restore(find(c), decodeSnapshot(body, { plan, numerics, allowInexact }));
       return c.json(describeSession(service, session));

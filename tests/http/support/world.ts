@@ -6,10 +6,11 @@ import type { Clock, Timer } from "../../../src/base/clock.ts";
 import { nextTurn } from "../../../src/base/clock.ts";
 import { type Limits, makeLimits } from "../../../src/base/limits.ts";
 import type { BatchRow, Executor, RowResult } from "../../../src/engine/executor.ts";
-import { type App, type AppDeps, createApp } from "../../../src/http/mod.ts";
+import { type App, type AppDeps, createApp, ServerEvents } from "../../../src/http/mod.ts";
+import { ServerMetrics } from "../../../src/metrics/mod.ts";
 import type { Plan } from "../../../src/model/plan.ts";
 import { ReferenceExecutor } from "../../../src/reference/reference.ts";
-import { ModelHost, Service } from "../../../src/scheduler/mod.ts";
+import { ModelHost, observers, Service } from "../../../src/scheduler/mod.ts";
 import { dense, input, makePlan, pointwise, Random } from "../../support/plans.ts";
 
 /** Time that moves only when told. */
@@ -163,12 +164,19 @@ export function makeWorld(options: WorldOptions = {}): World {
     new FaultyExecutor(new ReferenceExecutor(plan, { slots, frame }))
   );
   let ids = 0;
+  const metrics = new ServerMetrics("1.2.3", null);
+  const serverEvents = new ServerEvents({
+    clock,
+    eventsMax: limits.serverEventsMax,
+    readersMax: limits.serverReadersMax,
+  });
   const service = new Service({
     models: executors.map((executor) => new ModelHost({ id: executor.plan.name, executor })),
     clock,
     limits,
     ids: () => `session${ids++}`,
     phase: options.phase,
+    observe: observers(metrics.observe, serverEvents.observe),
   });
   const faults: unknown[] = [];
   const app = createApp({
@@ -178,6 +186,8 @@ export function makeWorld(options: WorldOptions = {}): World {
     apiKeys: [],
     corsOrigin: null,
     version: "1.2.3",
+    metrics,
+    serverEvents,
     onFault: (error) => faults.push(error),
     ...options.deps,
   });
