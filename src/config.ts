@@ -150,6 +150,11 @@ export const FLAGS = {
   ),
   "cors-origin": text("ORIGIN", "pages of this origin may call the API, e.g. https://example.org"),
   insecure: toggle("listens beyond this machine without an --api-key"),
+  // What it tells
+  log: withDefault(
+    choice(["json", "text", "off"], "one line a request to stderr; json makes all lines JSON"),
+    "off",
+  ),
   // What comes out
   output: text("FILE", "writes the result there instead of stdout", { short: "o" }),
   record: list("NODE.VALUE", "also returns an internal value; names are shown by inspect"),

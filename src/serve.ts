@@ -11,7 +11,9 @@ import { type App, createApp, type RequestEntry, ServerEvents } from "./http/mod
 import { loadModel, type LoadOptions, modelName } from "./load_model.ts";
 import { ServerMetrics } from "./metrics/mod.ts";
 import type { Plan } from "./model/mod.ts";
-import { ModelHost, observers, Service } from "./scheduler/mod.ts";
+import { checkMemory, ModelHost, observers, Service } from "./scheduler/mod.ts";
+
+export type { RequestEntry } from "./http/mod.ts";
 
 export interface ServeOptions {
   /** Paths of model files. */
@@ -31,6 +33,8 @@ export interface ServeOptions {
   readonly onRequest?: (entry: RequestEntry) => void;
   /** Gets every fault of our own. */
   readonly onFault?: (error: unknown, requestId: string) => void;
+  /** Memory that the machine has; unknown when left out. */
+  readonly memoryBytes?: number;
   /** Memory of the process, for the metrics. */
   readonly residentBytes?: () => number;
   /** Gets a line for each thing that was decided. */
@@ -48,10 +52,17 @@ export interface Server extends App {
 export async function createServer(options: ServeOptions): Promise<Server> {
   const { limits, apiKeys = [], corsOrigin = null, version, commit } = options;
   const clock = realClock;
-  const models: ModelHost[] = [];
+  const plans = new Map<string, Plan>();
   for (const [id, path] of modelIds(options)) {
-    const executor = await openModel(id, path, options);
-    models.push(new ModelHost({ id, executor }));
+    const plan = await loadModel(path, { ...options.load, name: id });
+    options.onPlan?.(plan);
+    plans.set(id, plan);
+  }
+  const warning = checkMemory([...plans.values()], limits, options.memoryBytes ?? null);
+  if (warning !== null) options.say?.(`memory: ${warning}`);
+  const models: ModelHost[] = [];
+  for (const [id, plan] of plans) {
+    models.push(new ModelHost({ id, executor: await openExecutor(plan, options) }));
   }
   const metrics = new ServerMetrics(version, commit ?? null);
   const serverEvents = new ServerEvents({
@@ -114,10 +125,8 @@ function modelIds({ models, names = [] }: ServeOptions): Map<string, string> {
   return ids;
 }
 
-async function openModel(id: string, path: string, options: ServeOptions): Promise<Executor> {
-  const { load, device = "auto", limits: { slots, frame }, say, onPlan } = options;
-  const plan = await loadModel(path, { ...load, name: id });
-  onPlan?.(plan);
+async function openExecutor(plan: Plan, options: ServeOptions): Promise<Executor> {
+  const { device = "auto", limits: { slots, frame }, say } = options;
   return await chooseExecutor(plan, {
     slots,
     frame,

@@ -34,6 +34,7 @@ or --insecure where another program guards the door.`,
     flags: {
       "What is served": ["slots", ...ENGINE, "name", "state-dir"],
       "Who may talk to it": ["host", "port", "api-key", "cors-origin", "insecure"],
+      "What it tells": ["log"],
       "How the files are read": READING,
     },
     load: () => import("./serve.ts"),

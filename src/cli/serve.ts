@@ -1,21 +1,25 @@
 /** `ganglion serve`: models over HTTP, from the first signal of life to the last. */
+import { realClock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
 import { limitsOf, type Settings } from "../config.ts";
 import {
   exit,
   listen,
   type Listener,
+  machineBytes,
   onLauncherGone,
   onSignal,
   readCommit,
+  residentBytes,
   runtime,
-  say,
+  say as sayLine,
   VERSION,
   writeOut,
 } from "../runtime/mod.ts";
 import { createServer, type Server } from "../serve.ts";
 import type { Call } from "./command.ts";
 import { loadOptions, sayNotes } from "./reading.ts";
+import { serverLog } from "./server_log.ts";
 
 /** What was taken may run so long after a signal. */
 const GRACE_MS = 2000;
@@ -26,12 +30,16 @@ const REPEAT_MS = 500;
 
 const INTERRUPTED = 130;
 
+type Say = (line: string) => void;
+
 export async function run({ positionals, settings }: Call): Promise<number> {
   if (positionals.length === 0) throw new GanglionError("usage", "MODEL must be given");
   const { host, port, name, device } = settings;
   const apiKeys = settings["api-key"];
   const corsOrigin = settings["cors-origin"] ?? null;
   checkExposure(settings);
+  const log = serverLog(settings.log, sayLine, realClock.wallMs);
+  const { say } = log;
   say(`ganglion ${VERSION} on ${runtime.name} ${runtime.version}`);
   const server = await createServer({
     models: positionals,
@@ -43,14 +51,16 @@ export async function run({ positionals, settings }: Call): Promise<number> {
     corsOrigin,
     version: VERSION,
     commit: await readCommit(),
-    say,
-    onPlan: sayNotes,
+    ...log,
+    memoryBytes: await machineBytes(),
+    residentBytes,
+    onPlan: (plan) => sayNotes(plan, say),
   });
   const listener = await listen(server, { host, port });
-  const ending = endOnSignal(server, listener);
-  sayLosses(server, ending);
+  const ending = endOnSignal(server, listener, say);
+  sayLosses(server, ending, say);
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${listener.port}`;
-  sayWelcome(server, url, apiKeys.length > 0);
+  sayWelcome(server, url, apiKeys.length > 0, say);
   await writeOut(`listening ${url}\n`);
   return await ending.code;
 }
@@ -65,7 +75,7 @@ function checkExposure({ host, insecure, "api-key": keys }: Settings): void {
   );
 }
 
-function sayWelcome({ models }: Server, url: string, keyed: boolean): void {
+function sayWelcome({ models }: Server, url: string, keyed: boolean, say: Say): void {
   for (const { id, plan, executor } of models) {
     const { kind, device, numerics } = executor.info;
     say(
@@ -84,7 +94,7 @@ function sayWelcome({ models }: Server, url: string, keyed: boolean): void {
 }
 
 /** A device that is lost before the end is worth a line; its sessions have ended with `device_lost`. */
-function sayLosses({ models }: Server, ending: { readonly begun: boolean }): void {
+function sayLosses({ models }: Server, ending: { readonly begun: boolean }, say: Say): void {
   for (const { id, executor } of models) {
     void executor.lost.then(({ reason }) => {
       if (ending.begun) return;
@@ -99,7 +109,7 @@ interface Ending {
   readonly code: Promise<number>;
 }
 
-function endOnSignal(server: Server, listener: Listener): Ending {
+function endOnSignal(server: Server, listener: Listener, say: Say): Ending {
   const { promise, resolve } = Promise.withResolvers<number>();
   const ending: Ending = { begun: false, code: promise };
   let begunAt = 0;

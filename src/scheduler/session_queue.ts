@@ -12,6 +12,15 @@ export interface QueueShape {
   readonly sampleSize: number;
 }
 
+/** Steps that may wait in a session. */
+export function queueCapacity(
+  sampleSize: number,
+  { queueBytesMax, queueStepsMax }: Pick<Limits, "queueBytesMax" | "queueStepsMax">,
+): number {
+  const stepsByBytes = Math.floor(queueBytesMax / (4 * sampleSize));
+  return Math.max(1, Math.min(queueStepsMax, stepsByBytes));
+}
+
 export class SessionQueue {
   /** Steps that may wait at once. */
   readonly capacity: number;
@@ -28,8 +37,7 @@ export class SessionQueue {
   constructor({ frame, sampleSize }: QueueShape, limits: Limits) {
     this.#frame = frame;
     this.seqWindow = limits.seqWindow;
-    const stepsByBytes = Math.floor(limits.queueBytesMax / (4 * sampleSize));
-    this.capacity = Math.max(1, Math.min(limits.queueStepsMax, stepsByBytes));
+    this.capacity = queueCapacity(sampleSize, limits);
   }
 
   get nextSeq(): number {

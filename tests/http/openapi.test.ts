@@ -22,16 +22,21 @@ test("/openapi.json lists every route that is built", async () => {
     "DELETE /v1/sessions/{session}",
     "DELETE /v1/sessions/{session}/chunks/{seq}",
     "GET /healthz",
+    "GET /metrics",
     "GET /readyz",
+    "GET /v1/events",
     "GET /v1/limits",
     "GET /v1/models",
     "GET /v1/models/{model}",
+    "GET /v1/outputs",
     "GET /v1/sessions",
     "GET /v1/sessions/{session}",
     "GET /v1/sessions/{session}/outputs",
+    "GET /v1/slots",
     "POST /v1/sessions",
     "POST /v1/sessions/{session}/chunks",
     "POST /v1/sessions/{session}/reset",
+    "POST /v1/sessions/{session}/ticket",
   ]);
   const chunks = document.paths["/v1/sessions/{session}/chunks"]!.post!;
   expect(Object.keys(chunks.requestBody!.content).sort()).toEqual([...CHUNK_TYPES].sort());
