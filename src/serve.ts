@@ -5,13 +5,22 @@
 import { realClock } from "./base/clock.ts";
 import { GanglionError } from "./base/errors.ts";
 import type { Limits } from "./base/limits.ts";
+import { decodeSession } from "./checkpoint/mod.ts";
 import { chooseExecutor, type DeviceChoice } from "./choose_executor.ts";
 import type { Executor } from "./engine/mod.ts";
 import { type App, createApp, type RequestEntry, ServerEvents } from "./http/mod.ts";
 import { loadModel, type LoadOptions, modelName } from "./load_model.ts";
 import { ServerMetrics } from "./metrics/mod.ts";
 import type { Plan } from "./model/mod.ts";
-import { ModelHost, observers, Service } from "./scheduler/mod.ts";
+import { checkMemory, ModelHost, observers, Service, type StateStore } from "./scheduler/mod.ts";
+
+export type { RequestEntry } from "./http/mod.ts";
+
+/** Where sessions are kept between two processes. */
+export interface SessionStore extends StateStore {
+  list(): Promise<string[]>;
+  read(id: string): Promise<Uint8Array>;
+}
 
 export interface ServeOptions {
   /** Paths of model files. */
@@ -31,27 +40,40 @@ export interface ServeOptions {
   readonly onRequest?: (entry: RequestEntry) => void;
   /** Gets every fault of our own. */
   readonly onFault?: (error: unknown, requestId: string) => void;
+  /** Memory that the machine has; unknown when left out. */
+  readonly memoryBytes?: number;
   /** Memory of the process, for the metrics. */
   readonly residentBytes?: () => number;
   /** Gets a line for each thing that was decided. */
   readonly say?: (line: string) => void;
+  /** Keeps sessions beyond the end of the process; those it holds go on. */
+  readonly store?: SessionStore;
   /** Gets each model's plan before its executor is made. */
   readonly onPlan?: (plan: Plan) => void;
 }
 
 export interface Server extends App {
   readonly models: readonly ModelHost[];
-  /** Lets what was taken run for at most `graceMs`, ends every session, and frees the devices. */
-  close(graceMs: number): Promise<void>;
+  /** Takes nothing new, and lets what was taken run for at most `graceMs`. */
+  drain(graceMs: number): Promise<void>;
+  /** Keeps every session in the store, or ends it, and frees the devices. */
+  close(): Promise<void>;
 }
 
 export async function createServer(options: ServeOptions): Promise<Server> {
   const { limits, apiKeys = [], corsOrigin = null, version, commit } = options;
   const clock = realClock;
-  const models: ModelHost[] = [];
+  const plans = new Map<string, Plan>();
   for (const [id, path] of modelIds(options)) {
-    const executor = await openModel(id, path, options);
-    models.push(new ModelHost({ id, executor }));
+    const plan = await loadModel(path, { ...options.load, name: id });
+    options.onPlan?.(plan);
+    plans.set(id, plan);
+  }
+  const warning = checkMemory([...plans.values()], limits, options.memoryBytes ?? null);
+  if (warning !== null) options.say?.(`memory: ${warning}`);
+  const models: ModelHost[] = [];
+  for (const [id, plan] of plans) {
+    models.push(await openHost(id, plan, options));
   }
   const metrics = new ServerMetrics(version, commit ?? null);
   const serverEvents = new ServerEvents({
@@ -60,7 +82,10 @@ export async function createServer(options: ServeOptions): Promise<Server> {
     readersMax: limits.serverReadersMax,
   });
   const observe = observers(metrics.observe, serverEvents.observe);
-  const service = new Service({ models, clock, limits, observe });
+  const { store, say = () => {} } = options;
+  const keeping = store === undefined ? {} : { store, say };
+  const service = new Service({ models, clock, limits, observe, ...keeping });
+  if (store !== undefined) await resumeSessions(service, store, say);
   const app = createApp({
     service,
     clock,
@@ -76,9 +101,14 @@ export async function createServer(options: ServeOptions): Promise<Server> {
   return {
     models,
     fetch: (request, connection) => app.fetch(request, connection),
-    async close(graceMs) {
-      const grace = new Promise<void>((resolve) => clock.after(graceMs, resolve));
-      await Promise.race([service.drain(), grace]);
+    async drain(graceMs) {
+      const grace = Promise.withResolvers<void>();
+      const timer = clock.after(graceMs, grace.resolve);
+      await Promise.race([service.drain(), grace.promise]);
+      timer.cancel();
+    },
+    async close() {
+      await service.suspend();
       service.close();
       serverEvents.close();
       await Promise.all(models.map(({ executor }) => executor.close()));
@@ -114,10 +144,54 @@ function modelIds({ models, names = [] }: ServeOptions): Map<string, string> {
   return ids;
 }
 
-async function openModel(id: string, path: string, options: ServeOptions): Promise<Executor> {
-  const { load, device = "auto", limits: { slots, frame }, say, onPlan } = options;
-  const plan = await loadModel(path, { ...load, name: id });
-  onPlan?.(plan);
+async function openHost(id: string, plan: Plan, options: ServeOptions): Promise<ModelHost> {
+  const executor = await openExecutor(plan, options);
+  // A host executor cannot be lost, so that nothing need be kept for that.
+  if (executor.info.kind !== "webgpu") return new ModelHost({ id, executor });
+  const { say = () => {} } = options;
+  const rebuild = async () => {
+    say(`the device of ${id} was lost; opening another`);
+    try {
+      const next = await openExecutor(plan, options);
+      say(`${id} goes on on ${next.info.device}, ${next.info.numerics}`);
+      return next;
+    } catch (error) {
+      say(`no device for ${id}: ${error instanceof Error ? error.message : String(error)}`);
+      throw error;
+    }
+  };
+  return new ModelHost({ id, executor, rebuild });
+}
+
+/** Goes on with the sessions of the last process. One that cannot is said and left where it is. */
+async function resumeSessions(
+  service: Service,
+  store: SessionStore,
+  say: (line: string) => void,
+): Promise<void> {
+  let count = 0;
+  for (const id of await store.list()) {
+    try {
+      const image = decodeSession(await store.read(id));
+      const { info } = service.model(image.model);
+      if (image.numerics !== info.numerics) {
+        say(`session ${id} was computed as ${image.numerics} and goes on as ${info.numerics}`);
+      }
+      service.resume(image);
+      count++;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      say(`session ${id} cannot go on: ${reason}`);
+    }
+  }
+  if (count === 0) return;
+  // Their new epochs must be on the disk before anybody hears of them.
+  await service.keep();
+  say(`${count} sessions go on`);
+}
+
+async function openExecutor(plan: Plan, options: ServeOptions): Promise<Executor> {
+  const { device = "auto", limits: { slots, frame }, say } = options;
   return await chooseExecutor(plan, {
     slots,
     frame,

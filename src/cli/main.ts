@@ -70,10 +70,8 @@ async function help(name: string | undefined): Promise<number> {
 }
 
 function refuseUnbuilt({ settings }: Reading): void {
-  for (const name of ["dialect", "state-dir"] as const) {
-    if (settings[name] !== undefined) {
-      throw new GanglionError("usage", `--${name} is not built yet`);
-    }
+  if (settings.dialect !== undefined) {
+    throw new GanglionError("usage", "--dialect is not built yet");
   }
 }
 

@@ -72,10 +72,12 @@ export async function readJson<T>(
   schema: z.ZodType<T>,
   limits: BodyLimits,
 ): Promise<T> {
-  const isEmpty = c.req.header("content-type") === undefined &&
-    (c.req.raw.body === null || c.req.header("content-length") === "0");
-  if (!isEmpty) mediaTypeOf(c, ["application/json"]);
-  const parsed = schema.safeParse(isEmpty ? {} : parseJson(await readBody(c, limits)));
+  const hasType = c.req.header("content-type") !== undefined;
+  if (hasType) mediaTypeOf(c, ["application/json"]);
+  // Whether there is a body at all is only known once it was read.
+  const bytes = await readBody(c, limits);
+  if (!hasType && bytes.length > 0) mediaTypeOf(c, ["application/json"]);
+  const parsed = schema.safeParse(hasType ? parseJson(bytes) : {});
   if (parsed.success) return parsed.data;
   throw invalidBody(parsed.error);
 }

@@ -49,6 +49,33 @@ export const SessionView = z.object({
 
 export const SessionList = z.object({ sessions: z.array(SessionView) }).openapi("SessionList");
 
+export const TicketView = z.object({ ticket: z.string(), expires_at: z.iso.datetime() })
+  .openapi("Ticket");
+
+export const ServerStats = z.object({
+  models: z.array(z.object({
+    model: z.string(),
+    slots_total: count,
+    slots_free: count,
+    sessions: count,
+    sessions_waiting: count,
+    frames_waiting: count,
+    readers: count,
+    slots: z.array(z.object({
+      slot: count,
+      state: z.enum(["free", "held"]),
+      session: z.string().nullable().optional().openapi({
+        description: "null when another key owns it",
+      }),
+      steps_done: count.optional(),
+      frames_waiting: count.optional(),
+      frames_late: count.optional(),
+      readers: count.optional(),
+      last_activity_at: z.iso.datetime().optional(),
+    })),
+  })),
+}).openapi("ServerStats");
+
 export const ModelView = z.object({
   id: z.string(),
   sample_shape: shape,

@@ -10,6 +10,7 @@ export { readbackVerdict } from "./fast_readback.ts";
 export { findGpu } from "./gpu.ts";
 export { readNirIsolated } from "./nir_process.ts";
 export * from "./process.ts";
+export { openStateFolder, type StateFolder } from "./state_folder.ts";
 export { readCommit, ROOT, VERSION } from "./version.ts";
 
 export const runtime: Runtime = "Bun" in globalThis ? bunRuntime() : denoRuntime();

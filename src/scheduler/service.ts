@@ -348,6 +348,11 @@ export class Service {
     for (const { loop } of this.#served.values()) await loop.idle();
   }
 
+  /** Writes checkpoints now, where there is a store. */
+  async keep(sessions: readonly StreamSession[] = this.allSessions()): Promise<void> {
+    await this.#keeper?.keepNow(sessions);
+  }
+
   /**
    * Keeps every session for the next process: no round begins any more, and all are on disk when this
    * resolves. False when there is no store, or one could not be kept.

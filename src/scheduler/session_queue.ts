@@ -12,6 +12,15 @@ export interface QueueShape {
   readonly sampleSize: number;
 }
 
+/** Steps that may wait in a session. */
+export function queueCapacity(
+  sampleSize: number,
+  { queueBytesMax, queueStepsMax }: Pick<Limits, "queueBytesMax" | "queueStepsMax">,
+): number {
+  const stepsByBytes = Math.floor(queueBytesMax / (4 * sampleSize));
+  return Math.max(1, Math.min(queueStepsMax, stepsByBytes));
+}
+
 export class SessionQueue {
   /** Steps that may wait at once. */
   readonly capacity: number;
@@ -33,8 +42,7 @@ export class SessionQueue {
   ) {
     this.#frame = frame;
     this.seqWindow = limits.seqWindow;
-    const stepsByBytes = Math.floor(limits.queueBytesMax / (4 * sampleSize));
-    this.capacity = Math.max(1, Math.min(limits.queueStepsMax, stepsByBytes));
+    this.capacity = queueCapacity(sampleSize, limits);
     this.#nextSeq = nextSeq;
     for (const chunk of known) {
       this.#known.set(chunk.seq, chunk);

@@ -65,7 +65,14 @@ export class StateKeeper {
     });
   }
 
-  /** Writes all of these now; returns those that are safe. */
+  /** Writes these now, and whatever else is due. */
+  async keepNow(sessions: readonly StreamSession[]): Promise<void> {
+    while (this.#writing !== null) await this.#writing;
+    for (const session of sessions) this.changed(session);
+    if (!this.#isStopped) await this.#keepChanged();
+  }
+
+  /** As the last act: writes all of these; returns those that are safe. */
   async keepAll(sessions: readonly StreamSession[]): Promise<ReadonlySet<StreamSession>> {
     this.stop();
     await this.#writing;
@@ -84,14 +91,13 @@ export class StateKeeper {
     if (this.#writing !== null || atMs >= this.#dueAtMs) return;
     this.#timer?.cancel();
     this.#dueAtMs = atMs;
-    this.#timer = clock.after(ms, () => {
-      this.#timer = null;
-      this.#dueAtMs = Infinity;
-      void this.#keepChanged();
-    });
+    this.#timer = clock.after(ms, () => void this.#keepChanged());
   }
 
   async #keepChanged(): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = null;
+    this.#dueAtMs = Infinity;
     const due = [...this.#changed.keys()];
     this.#changed.clear();
     this.#writing = this.#write(due).then((kept) => {

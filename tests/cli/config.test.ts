@@ -43,6 +43,7 @@ describe("settings", () => {
       device: "cpu",
       "if-gain": "r",
       "cuba-order": "old",
+      log: "json",
     };
     for (const name of ALL) {
       const given = values[name] ?? "1";

@@ -133,7 +133,7 @@ test("what cannot be served is refused before a port is opened", async () => {
     [["serve", DIGITS, "--host", "::"], 2, /opens the server to others/],
     [["serve", DIGITS, DIGITS], 2, /Two models have the id "digits".*--name/],
     [["serve", DIGITS, "--name", "a", "--name", "b"], 2, /2 names for 1 models/],
-    [["serve", DIGITS, "--state-dir", "x"], 2, /--state-dir is not built yet/],
+    [["serve", DIGITS, "--state-dir", DIGITS], 2, /--state-dir .* cannot be used/],
     [["serve", DIGITS, "--limit", "slots=0"], 2, /slots takes a whole number/],
     [["serve", "absent.nir"], 1, /absent\.nir does not exist/],
     [["serve", recording(1)], 1, /1\.npy: The file does not begin as HDF5/],

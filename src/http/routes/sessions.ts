@@ -39,9 +39,11 @@ export function sessionRoutes({ service, limits, clock }: Deps) {
 
     get: (c: Context) => c.json(describeSession(service, find(c))),
 
-    reset(c: Context) {
+    async reset(c: Context) {
       const session = find(c);
       session.reset();
+      // An epoch that somebody knows of must not come a second time after a crash.
+      await service.keep([session]);
       return c.json(describeSession(service, session));
     },
 

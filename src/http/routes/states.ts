@@ -39,6 +39,7 @@ export function stateRoutes({ service, limits, clock }: Deps) {
       const body = await readBody(c, { bytesMax, seconds: limits.bodySeconds, clock });
       const { numerics } = info;
       await service.restore(find(c), decodeSnapshot(body, { plan, numerics, allowInexact }));
+      await service.keep([session]);
       return c.json(describeSession(service, session));
     },
 
