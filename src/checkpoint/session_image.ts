@@ -71,6 +71,8 @@ export interface SessionImage {
   readonly framePeriodMs: number;
   readonly createdAtMs: number;
   readonly timeline: TimelineImage;
+  /** The highest epoch that may be told before the next checkpoint. */
+  readonly epochReserved: number;
   readonly nextSeq: number;
   readonly chunks: readonly ChunkImage[];
   readonly events: readonly (OutputImage | OtherImage)[];

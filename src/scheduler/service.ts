@@ -531,6 +531,7 @@ export class Service {
       },
       {
         limits: this.limits,
+        isKept: this.#keeper !== null,
         onFrames: (each) => loop.wake(each),
         onActivity: (each) => this.#touch(each),
         onRan: (each, chunk) => this.#ran(each, chunk),

@@ -40,6 +40,8 @@ export interface TakenFrame {
 /** What the session needs from the service around it. */
 export interface SessionSurroundings {
   readonly limits: Limits;
+  /** There are checkpoints: `StreamSession.kept` is called after each. */
+  readonly isKept: boolean;
   /** The session has a frame that a step could take. */
   readonly onFrames: (session: StreamSession) => void;
   /** A chunk was posted or finished, or the session was changed. */

@@ -52,7 +52,8 @@ export class StateKeeper {
     }
     const { checkpointMs, checkpointSteps } = this.#options.limits;
     const steps = Math.abs(session.stepsDone - this.#changed.get(session)!);
-    this.#wakeIn(this.#pauseMs || (steps >= checkpointSteps ? 0 : checkpointMs));
+    const isUrgent = steps >= checkpointSteps || session.isHeld;
+    this.#wakeIn(this.#pauseMs || (isUrgent ? 0 : checkpointMs));
   }
 
   /** The session is over: its checkpoint goes. */
@@ -107,7 +108,10 @@ export class StateKeeper {
         ? 0
         : Math.min(PAUSE_MS_MAX, Math.max(checkpointMs, 2 * this.#pauseMs));
       this.#writing = null;
-      for (const session of failed) this.changed(session);
+      for (const session of failed) {
+        session.kept(null);
+        this.changed(session);
+      }
       // Those that changed during the write found it busy.
       for (const session of this.#changed.keys()) this.changed(session);
     });
@@ -126,7 +130,7 @@ export class StateKeeper {
           if (session.endReason !== null) continue;
           await store.write(session.id, encodeSession(image));
           this.#stepsKept.set(session, image.timeline.stepsDone);
-          if (image.nextSeq > 0) session.durableSeq = image.nextSeq - 1;
+          session.kept(image);
           kept.add(session);
         }
       });

@@ -48,6 +48,10 @@ export class StreamSession {
   #restNext = false; // a reset that no frame has carried out yet
   #rolledBack: RollBack | null = null;
   #mustAccept = false; // nobody has acknowledged the roll-back yet
+  #epochKept: number; // a crash cannot make us use epochs up to this one again
+  #untold: OutboxEvent | null = null; // waits until its epoch is kept
+  #freed = 0; // times that chunk numbers became free again
+  #freedAtImage = 0;
   #taken: TakenFrame | null = null;
   #endReason: EndReason | null = null;
   #refusal: EndReason | null = null;
@@ -59,6 +63,7 @@ export class StreamSession {
     this.options = options;
     this.seat = seat;
     this.#around = around;
+    this.#epochKept = around.isKept ? 1 : Infinity;
     this.outbox = new Outbox(around.limits.ringBytesMax, options.outputs === "hold");
     this.#timeline = new Timeline(image?.timeline ?? { step: seat.baseStep });
     const chunks = image?.chunks.map((each) => Chunk.fromImage(each)) ?? [];
@@ -76,7 +81,7 @@ export class StreamSession {
     for (const chunk of chunks) chunk.restored();
     if (image !== undefined) {
       if (this.queue.nextSeq > 0) this.durableSeq = this.queue.nextSeq - 1;
-      this.#tellRollBack(this.stepsDone, { isCut: true });
+      this.#tellRollBack(this.stepsDone, { isCut: true, epoch: image.epochReserved + 1 });
     }
   }
 
@@ -116,7 +121,14 @@ export class StreamSession {
 
   /** Whether a step could take a frame now. */
   get hasFrame(): boolean {
-    return this.#taken === null && this.queue.stepsWaiting > 0;
+    return this.#taken === null && this.queue.stepsWaiting > 0 && !this.isHeld;
+  }
+
+  /** The next frame would tell an epoch that a crash could bring a second time. */
+  get isHeld(): boolean {
+    const head = this.queue.head;
+    const begins = head !== undefined && head.reset && head.stepsRun === 0 ? 1 : 0;
+    return this.epoch + begins > this.#epochKept;
   }
 
   /** Failed runs of the frame at the head. */
@@ -173,7 +185,7 @@ export class StreamSession {
 
   /** For the service: the seat holds the state at an earlier step; chunks from `seq` on are lost. */
   rollBack(toStep: number, seq: number): void {
-    for (const chunk of this.queue.rollBackTo(seq)) {
+    for (const chunk of this.#forgetFrom(seq)) {
       chunk.fail(
         new GanglionError("rolled_back", `Chunk ${chunk.seq} was lost with the device`, {
           seq: chunk.seq,
@@ -195,10 +207,25 @@ export class StreamSession {
     this.#tellReaders();
   }
 
+  /** For the service: a checkpoint is safe, or cannot be written (null), which must stop nobody. */
+  kept(image: SessionImage | null): void {
+    const isNewest = this.#freed === this.#freedAtImage;
+    if (image !== null && image.nextSeq > 0 && isNewest) this.durableSeq = image.nextSeq - 1;
+    this.#epochKept = image?.epochReserved ?? Infinity;
+    const untold = this.#untold;
+    if (untold !== null && untold.position.epoch <= this.#epochKept) {
+      this.#untold = null;
+      this.outbox.push(untold);
+      this.#tellReaders();
+    }
+    if (this.hasFrame) this.#around.onFrames(this);
+  }
+
   /** For the service: all of the session but its state, as data that does not change any more. */
   image(): Omit<SessionImage, "modelDigest" | "numerics" | "state"> {
     const { id, model, owner, ttlSeconds, record, outputs, framePeriodMs, createdAtMs } =
       this.options;
+    this.#freedAtImage = this.#freed;
     const { events } = this.outbox;
     const known = new Set(this.queue.known);
     const chunks = new Set(known);
@@ -207,6 +234,7 @@ export class StreamSession {
     return {
       ...{ id, model, owner, ttlSeconds, record, outputs, framePeriodMs, createdAtMs },
       timeline: this.#timeline.toImage(),
+      epochReserved: this.epoch + this.queue.resetsWaiting,
       nextSeq: this.queue.nextSeq,
       chunks: [...chunks].map((chunk) => chunk.toImage(known.has(chunk))),
       events: events.map((event) =>
@@ -281,7 +309,7 @@ export class StreamSession {
     chunk.attempts++;
     if (chunk.attempts <= retries) return;
     const atStep = this.stepsDone;
-    for (const dropped of this.queue.rollBackTo(chunk.seq)) {
+    for (const dropped of this.#forgetFrom(chunk.seq)) {
       const code = dropped === chunk ? "step_failed" : "after_failed_chunk";
       const facts = { seq: dropped.seq, at_step: atStep };
       dropped.fail(
@@ -362,10 +390,21 @@ export class StreamSession {
     );
   }
 
-  #tellRollBack(toStep: number, { isCut = false } = {}): void {
-    this.#timeline.newEpoch(toStep, { isCut });
+  /** Numbers from `seq` on are free again; the chunks that were still to run. */
+  #forgetFrom(seq: number): Chunk[] {
+    if (this.durableSeq !== null && this.durableSeq >= seq) {
+      this.durableSeq = seq === 0 ? null : seq - 1;
+    }
+    this.#freed++;
+    return this.queue.rollBackTo(seq);
+  }
+
+  #tellRollBack(toStep: number, how: { isCut?: boolean; epoch?: number } = {}): void {
+    this.#timeline.newEpoch(toStep, how);
     const { nextSeq } = this.queue;
-    this.outbox.push({ kind: "rolled_back", position: this.#timeline.mark(), nextSeq });
+    const event = { kind: "rolled_back", position: this.#timeline.mark(), nextSeq } as const;
+    if (how.isCut || this.epoch <= this.#epochKept) this.outbox.push(event);
+    else this.#untold = event;
     this.#rolledBack = { epoch: this.epoch, toStep, nextSeq };
     this.#mustAccept = true;
   }

@@ -43,12 +43,15 @@ export class Timeline {
     return { spans: [...this.#spans], stepsDone: this.#stepsDone, part: this.#part };
   }
 
-  /** Begins an epoch at a step, by default where we are. */
-  newEpoch(step: number = this.#stepsDone, { isCut = false } = {}): void {
+  /** Begins an epoch at a step, by default the next one where we are. */
+  newEpoch(
+    step: number = this.#stepsDone,
+    { isCut = false, epoch = this.epoch + 1 }: { isCut?: boolean; epoch?: number } = {},
+  ): void {
     this.#spans.push({ ...this.#spans.pop()!, toStep: this.#stepsDone, isCut });
     this.#stepsDone = step;
     this.#part = 0;
-    this.#spans.push({ epoch: this.epoch + 1, fromStep: step, toStep: null, isCut: false });
+    this.#spans.push({ epoch, fromStep: step, toStep: null, isCut: false });
     if (this.#spans.length > EPOCHS_MAX) this.#spans.shift();
   }
 
@@ -70,11 +73,16 @@ export class Timeline {
    * when the position is on no time-line of ours.
    */
   resolve(position: Position): Position | null {
-    const span = this.#spans.find(({ epoch }) => epoch === position.epoch);
-    if (span === undefined || position.step < span.fromStep) return null;
-    const to = span.toStep ?? this.#stepsDone;
-    if (position.step <= to) return position;
-    return span.isCut ? { epoch: span.epoch, step: to, part: Number.MAX_SAFE_INTEGER } : null;
+    // Epochs that began after a checkpoint are missing behind its cut.
+    const span = this.#spans.findLast(({ epoch }) => epoch <= position.epoch);
+    if (span === undefined) return null;
+    const { epoch, fromStep, toStep, isCut } = span;
+    const to = toStep ?? this.#stepsDone;
+    const isInside = epoch === position.epoch && position.step >= fromStep;
+    if (isInside && position.step <= to) return position;
+    return isCut && (isInside || epoch < position.epoch)
+      ? { epoch, step: to, part: Number.MAX_SAFE_INTEGER }
+      : null;
   }
 
   #here(): Position {

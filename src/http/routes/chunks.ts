@@ -108,10 +108,12 @@ export function chunkRoutes({ service, limits, clock }: Deps) {
       return c.json(describeChunk(session, chunk), 202);
     },
 
-    cancel(c: Context) {
+    async cancel(c: Context) {
       const session = find(c);
       const seq = /^\d{1,15}$/.test(c.req.param("seq")!) ? Number(c.req.param("seq")) : NaN;
       session.cancel(seq);
+      // It must not run after a crash either.
+      await service.keep([session]);
       return c.body(null, 204);
     },
   };
