@@ -172,9 +172,8 @@ export class Residency {
     this.touch(session);
     if (!this.#host.canRebuild) return;
     const { seat } = session;
-    if (reset) seat.rebase(null, session.stepsDone - steps);
     const isSmallPart = input.buffer.byteLength > 2 * input.byteLength;
-    seat.note({ input: isSmallPart ? input.slice() : input, steps, seq: chunk.seq });
+    seat.note({ input: isSmallPart ? input.slice() : input, steps, reset, seq: chunk.seq });
     const { checkpointSteps, journalBytesMax } = this.#options.limits;
     if (seat.journalSteps >= checkpointSteps || seat.journalBytes >= journalBytesMax) {
       this.#due.add(session);
@@ -334,9 +333,10 @@ export class Residency {
       const alone = waiting.find(([, { failed }]) => failed > 0 && failed >= stepRetries);
       const round = alone === undefined ? waiting : [alone];
       if (round.length === 0) return;
-      const futures = round.map(([{ seat }, { at }]) =>
-        this.#scheduler.submit(seat.slot!, seat.journal[at]!.input)
-      );
+      const futures = round.map(([{ seat }, { at }]) => {
+        const { input, reset } = seat.journal[at]!;
+        return this.#scheduler.submit(seat.slot!, input, { fresh: reset });
+      });
       const error = await this.#scheduler.step().then(() => null, (cause: unknown) => cause);
       if (error !== null && await this.wasLost(error)) return;
       round.forEach(([session, cursor], i) => {

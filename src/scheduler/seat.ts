@@ -9,6 +9,8 @@ import type { Session } from "./slot_scheduler.ts";
 export interface JournalFrame {
   readonly input: Float32Array;
   readonly steps: number;
+  /** It started from rest. */
+  readonly reset: boolean;
   /** The chunk that it belongs to. */
   readonly seq: number;
 }

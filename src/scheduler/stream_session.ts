@@ -170,6 +170,7 @@ export class StreamSession {
     this.assertOpen();
     this.assertQuiet();
     this.#restNext = true;
+    this.seat.rebase(null, this.stepsDone); // nothing before it is ever needed again
     this.#timeline.newEpoch();
     this.#around.onActivity(this);
   }

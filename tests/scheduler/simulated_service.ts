@@ -55,6 +55,8 @@ export const plainExecutor: MakeExecutor = (slots) =>
   new FaultyExecutor(new ReferenceExecutor(PLAN, { slots, frame: FRAME }));
 
 interface SentChunk {
+  /** The session's when the chunk was taken. */
+  readonly epoch: number;
   readonly digest: string;
   readonly seq: number;
   readonly values: Float32Array;
@@ -92,6 +94,10 @@ class Client {
   mustBeRefused = false;
   #reader: OutputReader | null = null;
   #last: Position | null = null;
+  #resumed: {
+    readonly epoch: number;
+    readonly known: readonly { seq: number; digest: string; state: string }[];
+  } = { epoch: 0, known: [] };
   readonly #twin = new ReferenceExecutor(PLAN, { slots: 1, frame: FRAME });
 
   constructor(session: StreamSession, state: RowState, step: number) {
@@ -138,10 +144,14 @@ class Client {
     this.#reader = null;
   }
 
-  /** The process has ended; the session goes on in another. */
+  /** The process has ended; the session goes on in another, of which nothing has run yet. */
   moved(session: StreamSession): void {
     this.#reader = null;
     this.#session = session;
+    this.#resumed = {
+      epoch: session.epoch,
+      known: [...session.queue.known].map(({ seq, digest, state }) => ({ seq, digest, state })),
+    };
     this.mustBeRefused = true;
   }
 
@@ -157,7 +167,24 @@ class Client {
   }
 
   async #take(event: OutboxEvent): Promise<void> {
-    if (process.env.DBG) console.log("  ", this.id, event.kind, JSON.stringify(event.position), (event as any).chunk?.seq ?? (event as any).seq ?? (event as any).nextSeq, "now", this.now.epoch, this.now.step, this.now.seq, this.now.offset, [...this.chunks.values()].flat().map(c=>c.seq+":"+c.steps+(c.reset?"r":"")).join(" "), "x", ...this.cancelled);
+    if (process.env.DBG) {
+      console.log(
+        "  ",
+        this.id,
+        event.kind,
+        JSON.stringify(event.position),
+        (event as any).chunk?.seq ?? (event as any).seq ?? (event as any).nextSeq,
+        "now",
+        this.now.epoch,
+        this.now.step,
+        this.now.seq,
+        this.now.offset,
+        [...this.chunks.values()].flat().map((c) => c.seq + ":" + c.steps + (c.reset ? "r" : ""))
+          .join(" "),
+        "x",
+        ...this.cancelled,
+      );
+    }
     const { epoch, step } = event.position;
     const now = this.#skipCancelled(this.now);
     if (event.kind === "output") {
@@ -191,8 +218,8 @@ class Client {
   /** The session went back: what the client has from after that does not count any more. */
   #rollBack(nextSeq: number, toStep: number, epoch: number): void {
     expect(nextSeq).toBeGreaterThan(this.durableSeq);
-    const known = this.session.epochs.map((each) => each.epoch);
-    const before = known[known.indexOf(epoch) - 1]!;
+    const epochs = this.session.epochs.map((each) => each.epoch);
+    const before = epochs[epochs.indexOf(epoch) - 1]!;
     let index = this.history.length - 1;
     while (index > 0) {
       const each = this.history[index]!;
@@ -202,10 +229,15 @@ class Client {
     const back = this.history[index]!;
     expect([toStep, index]).toEqual([back.step, index]);
     const mine = new Map(this.chunks);
-    for (const seq of mine.keys()) if (seq >= back.seq) this.chunks.delete(seq);
-    for (const chunk of this.session.queue.known) {
+    for (const [seq, versions] of mine) {
+      // What was sent since, before anybody had read of the roll-back, stays.
+      const since = versions.filter((each) => each.epoch >= epoch);
+      if (seq >= nextSeq) this.chunks.set(seq, since);
+    }
+    const known = this.#resumed.epoch === epoch ? this.#resumed.known : [];
+    for (const { seq } of known) if (seq >= back.seq) this.chunks.delete(seq);
+    for (const { seq, digest, state } of known) {
       // Others of the same number may have taken the place of one that failed.
-      const { seq, digest, state } = chunk;
       if (seq < back.seq || seq >= nextSeq) continue;
       if (seq <= this.durableSeq) expect(mine.get(seq)?.at(-1)?.digest).toBe(digest);
       this.#add(this.sent.get(digest)!);
@@ -279,7 +311,7 @@ class Simulation {
   #ids = 0;
 
   constructor(seed: number, make: MakeExecutor) {
-    this.random = new Random(seed + 1);
+    this.random = new Random(Math.imul(seed + 1, 0x9e3779b1) >>> 0);
     this.#make = make;
     this.#slots = this.random.int(1, 3);
     this.#sessionsMax = this.random.next() < 0.5 ? 0 : this.#slots + this.random.int(0, 5);
@@ -355,12 +387,48 @@ class Simulation {
   }
 
   async #operate(): Promise<void> {
-    
     const { random } = this;
     const client = this.clients[random.int(0, this.clients.length - 1)];
     const dice = random.next();
-    if (process.env.DBG) for (const c of this.clients) console.log("      ", c.id, c.session.epoch, c.session.stepsDone, c.session.queue.nextSeq, c.session.queue.framesWaiting, c.session.seat.slot?.slot, c.session.seat.journal.length);
-    if (process.env.DBG) console.log("op", client?.id, dice < .1 ? "open" : dice < .5 ? "send" : dice < .56 ? "cancel" : dice < .61 ? "reset" : dice < .7 ? "park" : dice < .75 ? "fork" : dice < .82 ? "copy" : dice < .86 ? "close" : dice < .94 ? "lose" : "restart");
+    if (process.env.DBG) {
+      for (const c of this.clients) {
+        console.log(
+          "      ",
+          c.id,
+          c.session.epoch,
+          c.session.stepsDone,
+          c.session.queue.nextSeq,
+          c.session.queue.framesWaiting,
+          c.session.seat.slot?.slot,
+          c.session.seat.journal.length,
+        );
+      }
+    }
+    if (process.env.DBG) {
+      console.log(
+        "op",
+        client?.id,
+        dice < .1
+          ? "open"
+          : dice < .5
+          ? "send"
+          : dice < .56
+          ? "cancel"
+          : dice < .61
+          ? "reset"
+          : dice < .7
+          ? "park"
+          : dice < .75
+          ? "fork"
+          : dice < .82
+          ? "copy"
+          : dice < .86
+          ? "close"
+          : dice < .94
+          ? "lose"
+          : "restart",
+      );
+    }
     if (client === undefined || dice < 0.1) await this.#open();
     else if (dice < 0.5) this.#send(client);
     else if (dice < 0.56) await this.#cancel(client);
@@ -412,7 +480,8 @@ class Simulation {
           ...(seq === undefined ? {} : { seq }),
         });
         expect([chunk.seq, isRepeat]).toEqual([next, false]);
-        client.accepted({ seq: next, values: values.slice(), steps, reset, digest });
+        const { epoch } = client.session;
+        client.accepted({ seq: next, epoch, values: values.slice(), steps, reset, digest });
         return "ok";
       } catch (error) {
         return codeOf(error);
@@ -534,7 +603,6 @@ class Simulation {
     this.#service.close();
     this.#begin();
     for (const bytes of this.#disk.files.values()) this.#service.resume(decodeSession(bytes));
-    await this.#wait(this.#service.keep());
     const open = new Map(this.#service.sessions().map((session) => [session.id, session]));
     for (const client of [...this.clients]) {
       const session = open.get(client.id);
@@ -548,6 +616,7 @@ class Simulation {
     }
     // One that was closed just before may be back: nobody knows of it any more.
     for (const session of open.values()) this.#service.end(session, "closed");
+    await this.#wait(this.#service.keep());
     for (const client of this.clients) await client.pull();
     for (const client of this.clients) client.durableSeq = -1;
   }
