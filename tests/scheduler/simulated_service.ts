@@ -167,24 +167,6 @@ class Client {
   }
 
   async #take(event: OutboxEvent): Promise<void> {
-    if (process.env.DBG) {
-      console.log(
-        "  ",
-        this.id,
-        event.kind,
-        JSON.stringify(event.position),
-        (event as any).chunk?.seq ?? (event as any).seq ?? (event as any).nextSeq,
-        "now",
-        this.now.epoch,
-        this.now.step,
-        this.now.seq,
-        this.now.offset,
-        [...this.chunks.values()].flat().map((c) => c.seq + ":" + c.steps + (c.reset ? "r" : ""))
-          .join(" "),
-        "x",
-        ...this.cancelled,
-      );
-    }
     const { epoch, step } = event.position;
     const now = this.#skipCancelled(this.now);
     if (event.kind === "output") {
@@ -390,45 +372,6 @@ class Simulation {
     const { random } = this;
     const client = this.clients[random.int(0, this.clients.length - 1)];
     const dice = random.next();
-    if (process.env.DBG) {
-      for (const c of this.clients) {
-        console.log(
-          "      ",
-          c.id,
-          c.session.epoch,
-          c.session.stepsDone,
-          c.session.queue.nextSeq,
-          c.session.queue.framesWaiting,
-          c.session.seat.slot?.slot,
-          c.session.seat.journal.length,
-        );
-      }
-    }
-    if (process.env.DBG) {
-      console.log(
-        "op",
-        client?.id,
-        dice < .1
-          ? "open"
-          : dice < .5
-          ? "send"
-          : dice < .56
-          ? "cancel"
-          : dice < .61
-          ? "reset"
-          : dice < .7
-          ? "park"
-          : dice < .75
-          ? "fork"
-          : dice < .82
-          ? "copy"
-          : dice < .86
-          ? "close"
-          : dice < .94
-          ? "lose"
-          : "restart",
-      );
-    }
     if (client === undefined || dice < 0.1) await this.#open();
     else if (dice < 0.5) this.#send(client);
     else if (dice < 0.56) await this.#cancel(client);
