@@ -208,8 +208,8 @@ export class Service {
     live.life.stop();
     this.#keySessions.leave(session.options.owner);
     session.end(reason);
-    live.served.loop.forget(session);
     session.options.slot.close();
+    live.served.loop.forget(session);
     this.#gone.add(session);
     this.#observe({ kind: "ended", session, reason });
     live.served.admission.admit();
