@@ -10,6 +10,7 @@ import { DIGITS_NIR, PIXELS } from "../support/digits.ts";
 import { Random } from "../support/plans.ts";
 import { residentMib, socketsOf } from "../support/raw_client.ts";
 import { startServer } from "../support/server_process.ts";
+import { overload } from "./overload.ts";
 import { churn, cutAndResume, settled } from "./socket_runs.ts";
 
 /** `GANGLION_CAMPAIGN_SHARE=0.01` tries the campaign itself. */
@@ -17,12 +18,15 @@ const SHARE = Number(process.env.GANGLION_CAMPAIGN_SHARE ?? 1);
 const PARTS = 10;
 const CPU = [DIGITS_NIR, "--device", "cpu"];
 
+/** Ended sessions are forgotten soon, so that memory which grows is a leak. */
+const FORGETFUL = ["--limit", "goneSeconds=1"];
+
 type Run = (runtime: "deno" | "bun") => Promise<string>;
 
 /** Requests by clients who leave; memory after each tenth, so that a slope would show. */
 const leaving: Run = async (runtime) => {
-  await using server = await startServer(runtime, [...CPU, "--slots", "50"]);
-  const requests = Math.round(10_000 * SHARE / PARTS);
+  await using server = await startServer(runtime, [...CPU, "--slots", "50", ...FORGETFUL]);
+  const requests = Math.round(100_000 * SHARE / PARTS);
   const memory: number[] = [];
   const statuses: Record<string, number> = {};
   const socketsBefore = socketsOf(server.pid);
@@ -78,6 +82,20 @@ const fuzzing: Run = async (runtime) => {
     "and 503";
 };
 
+const overloading: Run = async (runtime) => {
+  const found = await overload(runtime, 240_000 * SHARE);
+  const { accepted, refused, boundMs, toldS, trueS, openRefusals } = found;
+  const of = ({ count, p50, p99 }: typeof accepted) =>
+    `${count}, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`;
+  const text =
+    `steps of 40 ms, 8 sessions at three times their capacity: accepted ${of(accepted)} ` +
+    `(bound ${boundMs} ms and the way there), refused ${of(refused)}; openings refused ` +
+    `${openRefusals}, median Retry-After ${toldS} s, true ${trueS.toFixed(2)} s`;
+  const isTrue = toldS / trueS <= 2 && toldS / trueS >= 0.5;
+  if (accepted.p99 > 1.5 * boundMs || !isTrue) throw new Error(text);
+  return text;
+};
+
 async function stopped(server: { stop(): Promise<number>; talk(): string }): Promise<void> {
   const code = await server.stop();
   if (code !== 0) throw new Error(`exit ${code}: ${server.talk()}`);
@@ -92,6 +110,7 @@ const RUNS: readonly [string, Run][] = [
   ["clients that leave", leaving],
   ["cut and resumed", resuming],
   ["random requests", fuzzing],
+  ["overload", overloading],
 ];
 
 const lines: string[] = [];

@@ -24,7 +24,7 @@ async function nextAnswers(url: string): Promise<void> {
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 
-async function until(isTrue: () => Promise<boolean>, ms: number): Promise<void> {
+async function until(isTrue: () => boolean | Promise<boolean>, ms: number): Promise<void> {
   const end = performance.now() + ms;
   while (!await isTrue()) {
     if (performance.now() > end) throw new Error(`not within ${ms} ms`);
@@ -85,7 +85,7 @@ echo sent; sleep 100`;
       await closeSession(url, id);
       await settled(url, 2);
       // Bun ends the connection, Deno leaves it to the kernel.
-      if (runtime === "bun") await until(async () => socketsOf(server.pid) < sockets, 5_000);
+      if (runtime === "bun") await until(() => socketsOf(server.pid) < sockets, 5_000);
     } finally {
       child.kill("SIGKILL");
     }
