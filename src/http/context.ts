@@ -13,6 +13,8 @@ import type { ServerEvents } from "./server_events.ts";
 export interface Connection {
   /** The runtime must not cut this request for being silent (a long wait, an event stream). */
   keepOpen?(): void;
+  /** Ends the connection soon, whatever is still to be sent; not every runtime can. */
+  cut?(): void;
 }
 
 export interface AppDeps {

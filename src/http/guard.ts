@@ -83,7 +83,7 @@ export function cors({ corsOrigin }: GuardDeps): MiddlewareHandler<Env> {
           "access-control-allow-origin": corsOrigin,
           "access-control-allow-methods": "GET, POST, PUT, DELETE",
           "access-control-allow-headers": "Authorization, Content-Type, Accept, Last-Event-ID, " +
-            "Chunk-Seq, Session-Epoch, X-Request-Id",
+            "Chunk-Seq, Session-Epoch, X-Request-Id, Traceparent",
           "access-control-max-age": "600",
           "vary": "Origin",
         },

@@ -22,6 +22,8 @@ export interface EventStreamHooks {
   readonly signal: AbortSignal;
   /** There is room again, first right after the opening comment. */
   readonly onRoom: () => void;
+  /** Ends the connection even though something is still to be sent on it; where the runtime can. */
+  readonly cut?: () => void;
   /** Called once, however the stream ends. */
   readonly onClose: () => void;
 }
@@ -123,7 +125,9 @@ export class EventStream {
       if (now === null) return;
       if (now > before!) return this.#watchStall();
       this.#end();
-      this.#controller.error(new Error("The client takes nothing"));
+      // A plain sentence: Deno prints it, and would print a stack.
+      this.#controller.error(`ganglion: a reader took nothing for ${stallMs / 1000} s and was cut`);
+      this.#options.cut?.();
     });
   }
 

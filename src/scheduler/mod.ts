@@ -7,7 +7,7 @@ export {
   SlotScheduler,
   type SubmitOptions,
 } from "./slot_scheduler.ts";
-export { checkMemory, memoryNeeds } from "./memory.ts";
+export { checkMemory } from "./memory.ts";
 export { ModelHost, type ModelHostOptions } from "./model_host.ts";
 export {
   type ModelStats,

@@ -243,8 +243,8 @@ export class Service {
     live.life.stop();
     this.#keySessions.leave(session.options.owner);
     session.end(reason);
-    live.served.loop.forget(session);
     live.served.residency.leave(session);
+    live.served.loop.forget(session);
     // A checkpoint that could not be written at the end leaves an older one behind.
     if (reason !== "drained") this.#keeper?.ended(session);
     this.#gone.add(session);

@@ -69,6 +69,7 @@ export function outputRoutes(
     const stream: EventStream = streams.start({
       signal: c.req.raw.signal,
       onRoom: () => pump(),
+      cut: () => c.env.cut?.(),
       onClose: closeAll,
     });
     const write = (source: Source, { event, data, position }: WireEvent): void => {

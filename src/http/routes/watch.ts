@@ -87,6 +87,7 @@ export function watchRoutes(deps: Deps, streams: EventStreams) {
       const stream = streams.start({
         signal: c.req.raw.signal,
         onRoom: () => pump(),
+        cut: () => c.env.cut?.(),
         onClose: () => {
           timer?.cancel();
           reader.close();
