@@ -82,7 +82,9 @@ export class ServerMetrics {
       registry.set("ganglion_slots", stats.slots, model);
       registry.set("ganglion_slots_occupied", occupied, model);
       registry.set("ganglion_sessions", stats.sessions, model);
-      registry.set("ganglion_sessions_parked", stats.sessions - occupied, model);
+      registry.set("ganglion_sessions_parked", stats.parked, model);
+      registry.set("ganglion_swaps_total", stats.counts.parked + stats.counts.broughtBack, model);
+      registry.set("ganglion_swap_seconds_total", stats.counts.swapMs / 1000, model);
       registry.set("ganglion_sessions_waiting", stats.waiting, model);
       registry.set("ganglion_frames_waiting", stats.framesWaiting, model);
       registry.set("ganglion_readers", stats.readers, model);

@@ -46,6 +46,8 @@ export const METRICS = {
   ganglion_sessions: gauge("Open sessions", "model"),
   ganglion_sessions_waiting: gauge("Requests that wait for a slot", "model"),
   ganglion_sessions_parked: gauge("Open sessions that hold no slot", "model"),
+  ganglion_swaps_total: counter("Sessions parked, or brought back to a slot", "model"),
+  ganglion_swap_seconds_total: counter("Time that rounds waited for swaps", "model"),
   ganglion_sessions_opened_total: counter("Sessions opened", "model"),
   ganglion_sessions_ended_total: counter("Sessions ended, by reason", "model", "reason"),
   ganglion_frames_waiting: gauge("Frames queued or running in all sessions", "model"),

@@ -9,13 +9,9 @@ export {
 } from "./slot_scheduler.ts";
 export { checkMemory } from "./memory.ts";
 export { ModelHost, type ModelHostOptions } from "./model_host.ts";
-export {
-  type ModelStats,
-  type OpenOptions,
-  type Phase,
-  Service,
-  type ServiceOptions,
-} from "./service.ts";
+export { Service } from "./service.ts";
+export type { OpenOptions, Phase, ServiceOptions } from "./service_types.ts";
+export type { ModelStats } from "./model_stats.ts";
 export { type Observer, observers, type RanStep, type ServiceEvent } from "./observer.ts";
 export type { EndReason, Epoch, Notice } from "./session_types.ts";
 export type { StateStore } from "./state_keeper.ts";

@@ -3,74 +3,47 @@
  * it knows typed arrays and steps, no JSON, no status, no headers. Time and ids are injected.
  */
 import { assert } from "../base/assert.ts";
-import type { SessionImage, Snapshot } from "../checkpoint/mod.ts";
 import type { Clock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
 import { type IdSource, randomId } from "../base/ids.ts";
 import type { Limits } from "../base/limits.ts";
+import type { SessionImage, Snapshot } from "../checkpoint/mod.ts";
 import { Admission } from "./admission.ts";
 import type { Chunk, ChunkInput } from "./chunk.ts";
 import { IdleWatch } from "./idle_watch.ts";
 import { KeyCounts } from "./key_counts.ts";
 import { LifetimeWatch } from "./lifetime_watch.ts";
 import type { ModelHost } from "./model_host.ts";
+import { type ModelStats, statsOf } from "./model_stats.ts";
 import type { Observer } from "./observer.ts";
 import { Residency } from "./residency.ts";
 import { Seat } from "./seat.ts";
-import { StateKeeper, type StateStore } from "./state_keeper.ts";
+import {
+  checkRange,
+  expiring,
+  lostError,
+  type OpenOptions,
+  type OwnOptions,
+  type Phase,
+  phaseError,
+  type ServiceOptions,
+} from "./service_types.ts";
+import {
+  captureSessions,
+  checkImage,
+  forkSession,
+  readSnapshot,
+  restoreSnapshot,
+  type StateParts,
+} from "./session_states.ts";
+import { StateKeeper } from "./state_keeper.ts";
 import { StepLoop } from "./step_loop.ts";
-import { checkState } from "../model/row_state.ts";
-import type { EndReason, Notice, SessionOptions } from "./session_types.ts";
+import type { EndReason, SessionOptions } from "./session_types.ts";
 import { type Origin, StreamSession } from "./stream_session.ts";
 import { Tombstones } from "./tombstones.ts";
 
-/** `starting` and `draining` refuse new sessions and chunks. */
-export type Phase = "starting" | "ready" | "draining";
-
-export interface ServiceOptions {
-  readonly models: readonly ModelHost[];
-  readonly clock: Clock;
-  readonly limits: Limits;
-  readonly ids?: IdSource;
-  readonly phase?: Phase;
-  /** Keeps sessions beyond the end of the process. */
-  readonly store?: StateStore;
-  /** Gets a line when a checkpoint could not be kept. */
-  readonly say?: (line: string) => void;
-  readonly observe?: Observer;
-}
-
-export interface OpenOptions {
-  /** May be left out when one model is served. */
-  readonly model?: string;
-  readonly owner?: string | null;
-  /** 0 for never. */
-  readonly ttlSeconds?: number;
-  /** How long to wait for a slot. */
-  readonly waitSeconds?: number;
-  readonly record?: readonly string[];
-  readonly outputs?: "ring" | "hold";
-  /** Time between two frames of a real-time stream. */
-  readonly framePeriodMs?: number;
-  /** Aborted when who asked has left. */
-  readonly signal?: AbortSignal;
-}
-
-/** What a session has for itself; the rest its model says. */
-type OwnOptions =
-  | "id"
-  | "owner"
-  | "ttlSeconds"
-  | "record"
-  | "outputs"
-  | "framePeriodMs"
-  | "createdAtMs";
-
 /** What the service keeps for a model beside its host. */
-interface Served {
-  readonly host: ModelHost;
-  readonly loop: StepLoop;
-  readonly residency: Residency;
+interface Served extends StateParts {
   readonly admission: Admission;
 }
 
@@ -80,18 +53,6 @@ interface Live {
   readonly served: Served;
   readonly idle: IdleWatch;
   readonly life: LifetimeWatch;
-}
-
-/** What a model has at a moment. */
-export interface ModelStats {
-  readonly model: string;
-  readonly slots: number;
-  readonly slotsFree: number;
-  /** Requests that wait for a slot. */
-  readonly waiting: number;
-  readonly sessions: number;
-  readonly framesWaiting: number;
-  readonly readers: number;
 }
 
 export class Service {
@@ -110,7 +71,7 @@ export class Service {
 
   constructor(options: ServiceOptions) {
     const { models, clock, limits, ids = randomId, phase = "ready", observe = () => {} } = options;
-    const { store, say } = options;
+    const { store, say = () => {} } = options;
     this.#observe = observe;
     this.#keySessions = new KeyCounts({
       max: limits.sessionsPerKeyMax,
@@ -136,7 +97,7 @@ export class Service {
       store,
       clock,
       limits,
-      say: say ?? (() => {}),
+      say,
       capture: (sessions) => this.#capture(sessions),
     });
     for (const host of models) {
@@ -216,7 +177,7 @@ export class Service {
   /** An open session, or one that ended lately. */
   anySession(id: string, owner: string | null = null): StreamSession {
     const session = this.#live.get(id)?.session ?? this.#gone.get(id);
-    if (session === undefined && this.#isSuspended) throw this.#phaseError();
+    if (session === undefined && this.#isSuspended) throw phaseError(this.#phase);
     if (session === undefined || session.options.owner !== owner) {
       throw new GanglionError("session_unknown", "There is no session with this id");
     }
@@ -262,45 +223,22 @@ export class Service {
 
   /** The session's state after the last frame that ran. */
   snapshot(session: StreamSession): Promise<Snapshot> {
-    const { loop, residency, host } = this.#servedFor(session);
-    return loop.between(async () => {
-      session.assertOpen();
-      const [state] = await residency.read([session]);
-      session.assertOpen();
-      return { state: state!, step: session.stepsDone, numerics: host.info.numerics };
-    });
+    return readSnapshot(this.#servedFor(session), session);
   }
 
   /** Replaces the session's state. Its queue must be empty. */
-  restore(session: StreamSession, { state, step }: Snapshot): Promise<void> {
-    const { loop, residency } = this.#servedFor(session);
-    session.assertQuiet();
-    return loop.between(async () => {
-      session.assertOpen();
-      session.assertQuiet();
-      await residency.write(session, state, step);
-      session.assertOpen();
-      session.restored(step);
-    });
+  restore(session: StreamSession, snapshot: Snapshot): Promise<void> {
+    return restoreSnapshot(this.#servedFor(session), session, snapshot);
   }
 
   /** A new session of the same owner that goes on from this one's state, on its own. */
   fork(session: StreamSession): Promise<StreamSession> {
     this.#assertPhase();
     const served = this.#servedFor(session);
-    const { loop, residency } = served;
-    return loop.between(async () => {
-      session.assertOpen();
-      if (residency.sessions >= residency.capacity) throw fullError(residency.capacity);
-      const [state] = await residency.read([session]);
-      session.assertOpen();
-      const own = { id: this.#ids(), createdAtMs: this.clock.wallMs() };
-      const seat = new Seat(state!, session.stepsDone);
+    return forkSession(served, session, (seat) => {
       this.#keySessions.enter(session.options.owner);
-      const fork = this.#start(served, { ...session.options, ...own }, { seat });
-      // Without a slot it stays on the host, which is no fault.
-      if (residency.slotsFree > 0) await residency.bring([fork]).catch(() => undefined);
-      return fork;
+      const own = { id: this.#ids(), createdAtMs: this.clock.wallMs() };
+      return this.#start(served, { ...session.options, ...own }, { seat });
     });
   }
 
@@ -317,18 +255,12 @@ export class Service {
    */
   resume(image: SessionImage): StreamSession {
     const served = this.#servedModel(image.model);
-    const { plan } = served.host;
-    if (image.modelDigest !== plan.digest) {
-      throw new GanglionError("snapshot_refused", `The model "${image.model}" has changed`, {
-        reason: "model",
-      });
-    }
     assert(!this.#live.has(image.id), "a session is resumed once");
-    served.host.checkRecord(image.record, this.limits.recordValuesMax);
-    if (image.state !== null) checkState(plan, image.state);
+    checkImage(served.host, image, this.limits);
     const seat = new Seat(image.state, image.timeline.stepsDone);
     this.#keySessions.enter(image.owner);
     const session = this.#start(served, image, { seat, image });
+    for (const chunk of session.queue.known) chunk.takenAtMs = this.clock.now();
     if (session.hasFrame) served.loop.wake(session);
     return session;
   }
@@ -342,9 +274,8 @@ export class Service {
   /** Takes no new sessions or chunks, and resolves when all that was taken has run. */
   async drain(): Promise<void> {
     this.#enterPhase("draining");
-    for (const { admission } of this.#served.values()) {
-      admission.refuseAll(new GanglionError("draining", "The server is stopping"));
-    }
+    const stopping = new GanglionError("draining", "The server is stopping");
+    for (const { admission } of this.#served.values()) admission.refuseAll(stopping);
     for (const { loop } of this.#served.values()) await loop.idle();
   }
 
@@ -391,19 +322,9 @@ export class Service {
   /** How full each model is. */
   stats(): ModelStats[] {
     const all = [...this.#live.values()];
-    return [...this.#served.values()].map((served) => {
-      const sessions = all.filter((live) => live.served === served).map(({ session }) => session);
-      const { id, scheduler } = served.host;
-      return {
-        model: id,
-        slots: scheduler.slots,
-        slotsFree: scheduler.slotsFree,
-        waiting: served.admission.waiting,
-        sessions: sessions.length,
-        framesWaiting: sessions.reduce((sum, { queue }) => sum + queue.framesWaiting, 0),
-        readers: sessions.reduce((sum, { readers }) => sum + readers, 0),
-      };
-    });
+    return [...this.#served.values()].map((served) =>
+      statsOf(served, all.filter((live) => live.served === served).map(({ session }) => session))
+    );
   }
 
   /** All open sessions, whoever owns them, oldest first. */
@@ -418,12 +339,7 @@ export class Service {
   }
 
   #assertPhase(): void {
-    if (this.#phase !== "ready") throw this.#phaseError();
-  }
-
-  #phaseError(): GanglionError {
-    const code = this.#phase === "starting" ? "starting" : "draining";
-    return new GanglionError(code, `The server is ${code}`, { retry_after_s: 1 });
+    if (this.#phase !== "ready") throw phaseError(this.#phase);
   }
 
   #serve(host: ModelHost): Served {
@@ -488,23 +404,11 @@ export class Service {
     return served;
   }
 
-  /** What checkpoints hold of sessions, all at one moment between two rounds; ended ones left out. */
   async #capture(sessions: readonly StreamSession[]): Promise<[StreamSession, SessionImage][]> {
     const images: [StreamSession, SessionImage][] = [];
     for (const served of this.#served.values()) {
-      const { host, loop, residency } = served;
       const own = sessions.filter((session) => this.#live.get(session.id)?.served === served);
-      if (own.length === 0) continue;
-      await loop.between(async () => {
-        const states = await residency.read(own);
-        own.forEach((session, i) => {
-          if (states[i] === null || session.endReason !== null) return;
-          const state = session.restNext ? null : states[i]!;
-          const { plan, info } = host;
-          const about = { modelDigest: plan.digest, numerics: info.numerics, state };
-          images.push([session, { ...session.image(), ...about }]);
-        });
-      });
+      if (own.length > 0) images.push(...await captureSessions(served, own));
     }
     return images;
   }
@@ -547,24 +451,20 @@ export class Service {
       ttlMs: options.ttlSeconds * 1000,
       noticeMs: this.limits.noticeSeconds * 1000,
       isQuiet: () => session.isQuiet,
-      onNotice: (leftMs) => session.notify(this.#expiring("idle", leftMs)),
+      onNotice: (leftMs) => session.notify(expiring(this.clock, "idle", leftMs)),
       onIdle: () => this.end(session, "idle"),
     });
     const life = new LifetimeWatch({
       clock: this.clock,
       lifeMs: this.limits.lifetimeSeconds * 1000,
       noticeMs: this.limits.noticeSeconds * 1000,
-      onNotice: (leftMs) => session.notify(this.#expiring("lifetime", leftMs)),
+      onNotice: (leftMs) => session.notify(expiring(this.clock, "lifetime", leftMs)),
       onOver: () => this.#outlived(session),
     });
     this.#live.set(session.id, { session, served, idle, life });
     this.#keeper?.changed(session);
     this.#observe({ kind: "opened", session });
     return session;
-  }
-
-  #expiring(reason: Notice["reason"], leftMs: number): Notice {
-    return { kind: "notice", code: "expiring", reason, atWallMs: this.clock.wallMs(), leftMs };
   }
 
   #touch(session: StreamSession): void {
@@ -593,26 +493,4 @@ export class Service {
     if (chunk.finished) this.#observe({ kind: "chunk", session, ms });
     this.#keeper?.changed(session);
   }
-}
-
-function lostError(): GanglionError {
-  return new GanglionError("device_lost", "The device of this model was lost", {
-    retry_after_s: 1,
-  });
-}
-
-function fullError(sessions: number): GanglionError {
-  return new GanglionError("no_slot", `The model has ${sessions} sessions, the most it may have`, {
-    sessions_max: sessions,
-    retry_after_s: 1,
-  });
-}
-
-function checkRange(field: string, value: number, max: number): void {
-  if (Number.isFinite(value) && value >= 0 && value <= max) return;
-  throw new GanglionError("invalid_body", `${field} must be from 0 to ${max}, got ${value}`, {
-    field,
-    min: 0,
-    max,
-  });
 }

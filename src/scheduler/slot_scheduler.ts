@@ -210,7 +210,7 @@ export class SlotScheduler {
     return this.#inTurn(() =>
       Promise.all(sessions.map((session) => {
         const record = this.#sessions.get(session.id);
-        return record === undefined ? null : this.#read(record);
+        return record === undefined ? Promise.resolve(null) : this.#read(record);
       }))
     );
   }
@@ -223,9 +223,9 @@ export class SlotScheduler {
   /** As `writeState`, for several sessions at once; those that are no longer open are left out. */
   writeStates(pairs: readonly (readonly [Session, RowState])[]): Promise<void> {
     return this.#inTurn(async () => {
-      await Promise.all(pairs.map(([session, state]) => {
+      await Promise.all(pairs.map(async ([session, state]) => {
         const record = this.#sessions.get(session.id);
-        return record === undefined ? undefined : this.#write(record, state);
+        if (record !== undefined) await this.#write(record, state);
       }));
     });
   }
