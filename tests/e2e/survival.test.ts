@@ -155,6 +155,38 @@ describe.each(RUNTIMES)("on %s", (runtime) => {
     LIMIT_MS,
   );
 
+  test.each(["webgpu", "cpu"])(
+    "10 times more sessions than slots on %s: bytes are equal",
+    async (device) => {
+      await using calm = await startServer(runtime, [
+        DIGITS_NIR,
+        "--device",
+        "cpu",
+        "--slots",
+        "40",
+      ]);
+      const size = ["--slots", "4", "--sessions-max", "40"];
+      await using dense = await startServer(runtime, [DIGITS_NIR, "--device", device, ...size]);
+      const seeds = Array.from({ length: 40 }, (_, i) => i);
+      const ids = await Promise.all(seeds.map(() => open(dense)));
+      const twins = await Promise.all(seeds.map(() => open(calm)));
+      for (let round = 0; round < 3; round++) {
+        const values = seeds.map((seed) => spikes(seed + 1000 * round, 20));
+        const got = await Promise.all(ids.map((id, i) => run(dense, id, values[i]!)));
+        const wanted = await Promise.all(twins.map((id, i) => run(calm, id, values[i]!)));
+        expect(got).toEqual(wanted);
+      }
+      const metrics = await (await call(dense, "/metrics")).text();
+      const metric = (name: string) =>
+        Number(metrics.match(new RegExp(`^ganglion_${name}\\{.*\\} (\\S+)$`, "m"))?.[1]);
+      const ms = 1000 * metric("swap_seconds_total") / (metric("swaps_total") / 2);
+      console.log(`${runtime}, ${device}: ${ms.toFixed(3)} ms a session parked and brought back`);
+      expect(metric("swaps_total")).toBeGreaterThan(150);
+      expect(metric("sessions_parked")).toBe(36);
+    },
+    LIMIT_MS,
+  );
+
   test(
     "a WebGPU device that is lost again and again: bytes are those of an undisturbed run",
     async () => {

@@ -82,7 +82,9 @@ export class Client {
   #resumed: {
     readonly epoch: number;
     readonly known: readonly { seq: number; digest: string; state: string }[];
-  } = { epoch: 0, known: [] };
+    /** Steps that its first waiting chunk had run. */
+    readonly offset: number;
+  } = { epoch: 0, known: [], offset: 0 };
   readonly #twin = new ReferenceExecutor(PLAN, { slots: 1, frame: FRAME });
 
   constructor(session: StreamSession, state: RowState, step: number) {
@@ -136,6 +138,7 @@ export class Client {
     this.#resumed = {
       epoch: session.epoch,
       known: [...session.queue.known].map(({ seq, digest, state }) => ({ seq, digest, state })),
+      offset: session.queue.head?.stepsRun ?? 0,
     };
     this.mustBeRefused = true;
   }
@@ -187,10 +190,13 @@ export class Client {
     expect(nextSeq).toBeGreaterThan(this.durableSeq);
     const epochs = this.session.epochs.map((each) => each.epoch);
     const before = epochs[epochs.indexOf(epoch) - 1]!;
+    const isResumed = this.#resumed.epoch === epoch;
     let index = this.history.length - 1;
     while (index > 0) {
       const each = this.history[index]!;
-      if (each.step === toStep && each.epoch <= before && each.seq <= nextSeq) break;
+      // A chunk that failed after the checkpoint goes on again.
+      const fits = !isResumed || each.offset === this.#resumed.offset;
+      if (fits && each.step === toStep && each.epoch <= before && each.seq <= nextSeq) break;
       index--;
     }
     const back = this.history[index]!;
@@ -201,7 +207,7 @@ export class Client {
       const since = versions.filter((each) => each.epoch >= epoch);
       if (seq >= nextSeq) this.chunks.set(seq, since);
     }
-    const known = this.#resumed.epoch === epoch ? this.#resumed.known : [];
+    const known = isResumed ? this.#resumed.known : [];
     for (const { seq } of known) if (seq >= back.seq) this.chunks.delete(seq);
     for (const { seq, digest, state } of known) {
       // Others of the same number may have taken the place of one that failed.
