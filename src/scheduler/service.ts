@@ -409,7 +409,7 @@ export class Service {
       session.framesLate++;
       this.#observe({ kind: "late", session });
     }
-    if (chunk.finished) this.#observe({ kind: "chunk", session, ms });
+    if (chunk.finished && !Number.isNaN(ms)) this.#observe({ kind: "chunk", session, ms });
   }
 }
 
