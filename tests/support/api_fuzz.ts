@@ -114,7 +114,7 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
     if (fault !== null) faults.push(`${what} → ${status}: ${fault}`);
     // Most that have ended are asked no more, so that enough requests reach a live one.
     if (/"code":"session_(gone|unknown)"/.test(text) && random.next() < 0.7) {
-      const at = sessions.findIndex((id, i) => i > 0 && to.split(/[\/?&=]/).includes(id));
+      const at = sessions.findIndex((id, i) => i > 0 && to.split(/[/?&=]/).includes(id));
       if (at > 0) sessions.splice(at, 1);
     }
     if (status === 201 && path === "/v1/sessions") {
