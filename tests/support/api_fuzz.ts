@@ -117,7 +117,7 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
       const at = sessions.findIndex((id, i) => i > 0 && to.split(/[/?&=]/).includes(id));
       if (at > 0) sessions.splice(at, 1);
     }
-    if (status === 201 && path === "/v1/sessions") {
+    if (status === 201 && /\/(sessions|fork)$/.test(path)) {
       sessions.push((JSON.parse(text) as { id: string }).id);
       if (sessions.length > 40) sessions.splice(1, 1);
     }
