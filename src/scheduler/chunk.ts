@@ -44,8 +44,8 @@ export class Chunk {
   state: ChunkState = "waiting";
   /** Steps that ran. */
   stepsRun = 0;
-  /** Milliseconds on the service's clock. */
-  takenAtMs = 0;
+  /** On the service's clock; unknown for a chunk of an earlier start. */
+  takenAtMs = NaN;
   /** Failed runs of the frame at its head. */
   attempts = 0;
   #input: Float32Array | null;

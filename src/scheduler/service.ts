@@ -260,7 +260,6 @@ export class Service {
     const seat = new Seat(image.state, image.timeline.stepsDone);
     this.#keySessions.enter(image.owner);
     const session = this.#start(served, image, { seat, image });
-    for (const chunk of session.queue.known) chunk.takenAtMs = this.clock.now();
     if (session.hasFrame) served.loop.wake(session);
     return session;
   }
@@ -490,7 +489,7 @@ export class Service {
       session.framesLate++;
       this.#observe({ kind: "late", session });
     }
-    if (chunk.finished) this.#observe({ kind: "chunk", session, ms });
+    if (chunk.finished && !Number.isNaN(ms)) this.#observe({ kind: "chunk", session, ms });
     this.#keeper?.changed(session);
   }
 }

@@ -178,7 +178,7 @@ export async function cutAndResume(
           inputs.push(input);
           stepsSent += input.length / PIXELS;
         } else if (answer.status !== 429) throw new Error(`chunk: ${answer.status}`);
-        await Bun.sleep(random.int(5, 60));
+        await Bun.sleep(random.int(20, 120));
       }
       isSending = false;
     };

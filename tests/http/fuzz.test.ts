@@ -17,7 +17,7 @@ test(`${REQUESTS} random requests`, async () => {
     models: ["spiking", "leaky"],
     atOnce: 16,
     send: world.send,
-    meanwhile: () => world.clock.advance(1000),
+    meanwhile: () => world.clock.advance(100),
   });
   expect(faults).toEqual([]);
   expect(world.faults).toEqual([]);

@@ -195,7 +195,7 @@ export class Client {
     while (index > 0) {
       const each = this.history[index]!;
       // A chunk that failed after the checkpoint goes on again.
-      const fits = !isResumed || each.offset === this.#resumed.offset;
+      const fits = !isResumed || each.offset === this.#resumed.offset || each.seq === nextSeq;
       if (fits && each.step === toStep && each.epoch <= before && each.seq <= nextSeq) break;
       index--;
     }
