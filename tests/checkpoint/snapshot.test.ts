@@ -269,6 +269,9 @@ test("Python's safetensors reads what we write, and we read what it writes", asy
   const fixture = await Bun.file(new URL("../fixtures/safetensors/snapshot.json", import.meta.url))
     .json() as { made_with: string; ours_read: Record<string, number[]>; file: string };
   const small = stateOf(leakyPlan(), 1);
+  const ours = new URL("../fixtures/safetensors/ours.safetensors", import.meta.url);
+  expect(await Bun.file(ours).bytes())
+    .toEqual(encodeSnapshot(leakyPlan(), { state: small, step: 3, numerics }));
   // What Python read of our file, when tests/oracles/read_snapshot.py was run last.
   expect(fixture.made_with).toMatch(/^safetensors \d/);
   for (const [name, values] of Object.entries(fixture.ours_read)) {
