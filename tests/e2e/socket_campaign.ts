@@ -47,7 +47,7 @@ const leaving: Run = async (runtime) => {
     counts(statuses)
   }; afterwards all slots free, ` +
     `no reader, no stream; ${sockets} sockets more than at start (kept alive); resident MiB ` +
-    `${memory.join(" ")}, ${(slope * 1000).toFixed(2)} MiB a 1000 requests in the second half`;
+    `${memory.join(" ")}, ${(slope * 1000).toFixed(2)} MiB a 1000 requests between the halves`;
 };
 
 const resuming: Run = async (runtime) => {
