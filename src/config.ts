@@ -106,11 +106,12 @@ const tolerance: Flag<number> = {
   },
 };
 
+/** Limits with a flag of their own. */
+const OWN_FLAG = ["slots", "frame", "sessionsMax", "checkpointSteps"];
+
 const limitOverrides: Flag<Partial<Limits>> = {
   placeholder: "NAME=N",
-  help: `sets a limit: ${
-    Object.keys(LIMITS).filter((name) => !/^(slots|frame)$/.test(name)).join(" ")
-  }`,
+  help: `sets a limit: ${Object.keys(LIMITS).filter((name) => !OWN_FLAG.includes(name)).join(" ")}`,
   fallback: {},
   many: true,
   read(value) {
@@ -139,7 +140,15 @@ export const FLAGS = {
   "no-worker": toggle("computes in the server's own thread, which then waits for every step"),
   name: list("ID", "id of a model in the API, in the order of the models; else the file's stem"),
   limit: limitOverrides,
-  "state-dir": text("FOLDER", "keeps sessions across restarts (not built yet)"),
+  "state-dir": text("FOLDER", "keeps sessions there, and goes on with them at the next start"),
+  "sessions-max": wholeNumber(
+    LIMITS.sessionsMax,
+    "open sessions of a model; idle ones leave their slots to others; 0: as many as slots",
+  ),
+  "checkpoint-every": wholeNumber(
+    LIMITS.checkpointSteps,
+    "time steps a session runs until its state is kept anew",
+  ),
   // How the model file is read
   dt: seconds,
   discretization: choice(["euler", "exact"], "how differential equations become steps [euler]"),
@@ -173,6 +182,11 @@ export const FLAGS = {
   ),
   "cors-origin": text("ORIGIN", "pages of this origin may call the API, e.g. https://example.org"),
   insecure: toggle("listens beyond this machine without an --api-key"),
+  // What it tells
+  log: withDefault(
+    choice(["json", "text", "off"], "one line a request to stderr; json makes all lines JSON"),
+    "off",
+  ),
   // What comes out
   output: text("FILE", "writes the result there instead of stdout", { short: "o" }),
   record: list("NODE.VALUE", "also returns an internal value; names are shown by inspect"),
@@ -240,8 +254,10 @@ export function readSettings(
 }
 
 /** The limits that a command's settings make. */
-export function limitsOf({ slots, frame, limit }: Settings): Limits {
-  return makeLimits({ ...limit, slots, frame });
+export function limitsOf({ limit, slots, frame, ...settings }: Settings): Limits {
+  const sessionsMax = settings["sessions-max"];
+  const checkpointSteps = settings["checkpoint-every"];
+  return makeLimits({ ...limit, slots, frame, sessionsMax, checkpointSteps });
 }
 
 /** Variables that look like ours but set nothing, with what was probably meant. */

@@ -37,9 +37,11 @@ const TABLE: Readonly<Record<string, Row>> = {
   reference: HOST_EXECUTOR,
   cpu: HOST_EXECUTOR,
   thread: { sources: ["base", "model", EXECUTOR] },
-  scheduler: { sources: ["base", "model", EXECUTOR] },
+  checkpoint: { sources: ["base", "model", EXECUTOR], packages: ["node:crypto"] },
+  scheduler: { sources: ["base", "model", "checkpoint", EXECUTOR] },
+  metrics: { sources: ["base", "scheduler"] },
   http: {
-    sources: ["base", "model", "scheduler"],
+    sources: ["base", "model", "checkpoint", "scheduler", "metrics"],
     packages: ["hono", "zod", "@hono/zod-openapi", "node:crypto"],
   },
   runtime: { sources: ["base", "package.json"], packages: ["bun-webgpu", "node:*"] },

@@ -36,8 +36,17 @@ A run folder's run.json says how its model is read and its frame; a flag that is
       "GANGLION_API_KEY=$(openssl rand -hex 24) ganglion serve a.nir --host 0.0.0.0",
     ],
     flags: {
-      "What is served": ["slots", ...ENGINE, "no-worker", "name", "state-dir"],
+      "What is served": [
+        "slots",
+        "sessions-max",
+        ...ENGINE,
+        "no-worker",
+        "name",
+        "state-dir",
+        "checkpoint-every",
+      ],
       "Who may talk to it": ["host", "port", "api-key", "cors-origin", "insecure"],
+      "What it tells": ["log"],
       "How the files are read": READING,
     },
     load: () => import("./serve.ts"),

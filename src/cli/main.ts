@@ -39,7 +39,6 @@ async function main(argv: readonly string[]): Promise<number> {
   if (command.load === undefined) {
     throw new GanglionError("usage", `The command ${name} is not built yet`);
   }
-  refuseUnbuilt(reading);
   for (const warning of unknownVariables(environment())) say(`warning: ${warning}`);
   if (reading.settings["print-config"]) {
     await writeOut(configText(name, reading));
@@ -67,12 +66,6 @@ async function help(name: string | undefined): Promise<number> {
   if (name === undefined) await writeOut(mainHelp());
   else await writeOut(commandHelp(name, findCommand(name)));
   return DONE;
-}
-
-function refuseUnbuilt({ settings }: Reading): void {
-  if (settings["state-dir"] !== undefined) {
-    throw new GanglionError("usage", "--state-dir is not built yet");
-  }
 }
 
 function configText(command: string, { settings, sources, positionals }: Reading): string {

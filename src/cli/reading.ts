@@ -36,11 +36,11 @@ function readCut(text: string): readonly [string, string] {
 }
 
 /** Says what was assumed or repaired. */
-export function sayNotes(plan: Plan): void {
+export function sayNotes(plan: Plan, sayLine: (line: string) => void = say): void {
   for (const { level, code, node, text } of plan.notes) {
     if (code === "dialect") continue; // asked for; inspect lists them
     const where = node === undefined || text.includes(`"${node}"`) ? "" : `node "${node}": `;
-    say(`${level === "warning" ? "warning: " : ""}${plan.name}: ${where}${text}`);
+    sayLine(`${level === "warning" ? "warning: " : ""}${plan.name}: ${where}${text}`);
   }
 }
 

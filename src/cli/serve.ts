@@ -1,30 +1,40 @@
 /** `ganglion serve`: models over HTTP, from the first signal of life to the last. */
+import { realClock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
 import { limitsOf, type Settings } from "../config.ts";
 import {
   exit,
   listen,
   type Listener,
+  machineBytes,
   onLauncherGone,
   onSignal,
+  openStateFolder,
   readCommit,
+  residentBytes,
   runtime,
-  say,
+  say as sayLine,
+  type StateFolder,
   VERSION,
   writeOut,
 } from "../runtime/mod.ts";
 import { createServer, type Server } from "../serve.ts";
 import { type Call, given } from "./command.ts";
 import { loadOptions, sayNotes } from "./reading.ts";
+import { serverLog } from "./server_log.ts";
 
 /** What was taken may run so long after a signal. */
 const GRACE_MS = 2000;
 /** Then the process ends, whatever still holds it. */
 const FORCED_MS = 3000;
+/** Keeping sessions on a disk may take longer. */
+const FORCED_WITH_STORE_MS = 10_000;
 /** A launcher passes on the Ctrl-C that the terminal has sent us too: no second one so soon. */
 const REPEAT_MS = 500;
 
 const INTERRUPTED = 130;
+
+type Say = (line: string) => void;
 
 export async function run(call: Call): Promise<number> {
   const { positionals, settings } = call;
@@ -34,8 +44,13 @@ export async function run(call: Call): Promise<number> {
   const apiKeys = settings["api-key"];
   const corsOrigin = settings["cors-origin"] ?? null;
   checkExposure(settings);
+  const log = serverLog(settings.log, sayLine, realClock.wallMs);
+  const { say } = log;
   say(`ganglion ${VERSION} on ${runtime.name} ${runtime.version}`);
+  const folder = settings["state-dir"];
+  const store = folder === undefined ? null : await openStateFolder(folder);
   const server = await createServer({
+    ...(store === null ? {} : { store }),
     models: positionals,
     names: name,
     load: loadOptions(call),
@@ -47,16 +62,20 @@ export async function run(call: Call): Promise<number> {
     corsOrigin,
     version: VERSION,
     commit: await readCommit(),
-    say,
-    onPlan: sayNotes,
+    ...log,
+    memoryBytes: await machineBytes(),
+    residentBytes,
+    onPlan: (plan) => sayNotes(plan, say),
   });
   const listener = await listen(server, { host, port });
-  const ending = endOnSignal(server, listener);
-  sayLosses(server, ending);
+  const ending = endOnSignal(server, listener, store, say);
+  sayLosses(server, ending, say);
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${listener.port}`;
-  sayWelcome(server, url, apiKeys.length > 0);
+  sayWelcome(server, url, apiKeys.length > 0, say);
   await writeOut(`listening ${url}\n`);
-  return await ending.code;
+  const code = await ending.code;
+  await store?.close();
+  return code;
 }
 
 function checkExposure({ host, insecure, "api-key": keys }: Settings): void {
@@ -69,7 +88,7 @@ function checkExposure({ host, insecure, "api-key": keys }: Settings): void {
   );
 }
 
-function sayWelcome({ models }: Server, url: string, keyed: boolean): void {
+function sayWelcome({ models }: Server, url: string, keyed: boolean, say: Say): void {
   for (const { id, plan, executor } of models) {
     const { kind, device, numerics } = executor.info;
     say(
@@ -87,9 +106,10 @@ function sayWelcome({ models }: Server, url: string, keyed: boolean): void {
   say("Ctrl-C stops.");
 }
 
-/** A device that is lost before the end is worth a line; its sessions have ended with `device_lost`. */
-function sayLosses({ models }: Server, ending: { readonly begun: boolean }): void {
-  for (const { id, executor } of models) {
+/** A device that is lost for good is worth a line; its sessions have ended with `device_lost`. */
+function sayLosses({ models }: Server, ending: { readonly begun: boolean }, say: Say): void {
+  for (const { id, executor, canRebuild } of models) {
+    if (canRebuild) continue; // it says itself how that goes
     void executor.lost.then(({ reason }) => {
       if (ending.begun) return;
       say(`ganglion: the device of ${id} was lost (${reason}); restart the server`);
@@ -103,7 +123,12 @@ interface Ending {
   readonly code: Promise<number>;
 }
 
-function endOnSignal(server: Server, listener: Listener): Ending {
+function endOnSignal(
+  server: Server,
+  listener: Listener,
+  store: StateFolder | null,
+  say: Say,
+): Ending {
   const { promise, resolve } = Promise.withResolvers<number>();
   const ending: Ending = { begun: false, code: promise };
   let begunAt = 0;
@@ -116,12 +141,21 @@ function endOnSignal(server: Server, listener: Listener): Ending {
     ending.begun = true;
     begunAt = now;
     say("stopping: no new sessions; what was sent still runs for 2 s at most");
+    if (store !== null) say("then every session is kept for the next start");
+    let isKept = false;
     setTimeout(() => {
       say("ganglion: some connections did not end in time and were cut");
-      exit(0);
-    }, FORCED_MS);
-    const stopped = listener.stop();
-    server.close(GRACE_MS).then(() => stopped).then(
+      exit(isKept || store === null ? 0 : 1);
+    }, store === null ? FORCED_MS : FORCED_WITH_STORE_MS);
+    const stop = async (): Promise<void> => {
+      // Until everything has run, readiness says that we are going.
+      await server.drain(GRACE_MS);
+      const stopped = listener.stop();
+      await server.close();
+      isKept = true;
+      await stopped;
+    };
+    stop().then(
       () => resolve(0),
       (error: unknown) => {
         say(`ganglion: stopping failed: ${String(error)}`);

@@ -1,5 +1,7 @@
 /** Content negotiation: the best of the types we can give for an Accept header. */
 
+import { GanglionError } from "../base/errors.ts";
+
 interface Range {
   readonly type: string;
   readonly quality: number;
@@ -25,6 +27,14 @@ export function bestType<T extends string>(
     }
   }
   return best;
+}
+
+/** Throws unless an event stream may be answered. */
+export function assertEventStream(header: string | undefined): void {
+  if (bestType(header, ["text/event-stream"]) !== null) return;
+  throw new GanglionError("not_acceptable", "Outputs are given as text/event-stream", {
+    types: ["text/event-stream"],
+  });
 }
 
 function parseRange(text: string): Range {

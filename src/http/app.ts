@@ -5,6 +5,7 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { randomId } from "../base/ids.ts";
 import { GanglionError } from "../base/errors.ts";
+import { accessLog } from "./access_log.ts";
 import type { AppDeps, Connection, Context, Env } from "./context.ts";
 import { cors, guard } from "./guard.ts";
 import { documentRoutes, INFO } from "./openapi.ts";
@@ -13,6 +14,10 @@ import { chunkRoutes } from "./routes/chunks.ts";
 import { outputRoutes } from "./routes/outputs.ts";
 import { serverRoutes } from "./routes/server.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
+import { stateRoutes } from "./routes/states.ts";
+import { watchRoutes } from "./routes/watch.ts";
+import { EventStreams } from "./sse.ts";
+import { Tickets } from "./tickets.ts";
 
 export type { AppDeps, Connection } from "./context.ts";
 
@@ -26,10 +31,19 @@ type Route = readonly [method: "GET" | "POST" | "PUT" | "DELETE", path: string, 
 const SESSION = "/v1/sessions/:session";
 
 export function createApp(deps: AppDeps): App {
+  const { clock, limits } = deps;
+  const tickets = new Tickets({
+    clock,
+    seconds: limits.ticketSeconds,
+    countMax: limits.ticketsMax,
+  });
+  const streams = new EventStreams(clock, limits.readerStallSeconds * 1000);
   const server = serverRoutes(deps);
   const sessions = sessionRoutes(deps);
   const chunks = chunkRoutes(deps);
-  const outputs = outputRoutes(deps);
+  const outputs = outputRoutes(deps, streams, tickets);
+  const states = stateRoutes(deps);
+  const watch = watchRoutes(deps, streams);
   const app = new OpenAPIHono<Env>();
   const routes: Route[] = [
     ["GET", "/", server.index],
@@ -46,16 +60,16 @@ export function createApp(deps: AppDeps): App {
     ["DELETE", `${SESSION}/chunks/:seq`, chunks.cancel],
     ["GET", `${SESSION}/outputs`, outputs.stream],
     ["POST", `${SESSION}/reset`, sessions.reset],
-    ["GET", `${SESSION}/state`, sessions.later],
-    ["PUT", `${SESSION}/state`, sessions.later],
-    ["POST", `${SESSION}/fork`, sessions.later],
-    ["POST", `${SESSION}/park`, sessions.later],
-    ["POST", `${SESSION}/ticket`, sessions.later],
+    ["GET", `${SESSION}/state`, states.read],
+    ["PUT", `${SESSION}/state`, states.replace],
+    ["POST", `${SESSION}/fork`, states.fork],
+    ["POST", `${SESSION}/park`, states.park],
+    ["POST", `${SESSION}/ticket`, outputs.ticket],
     ["POST", `${SESSION}/transfer`, sessions.later],
-    ["GET", "/v1/outputs", server.later],
-    ["GET", "/v1/slots", server.later],
-    ["GET", "/v1/events", server.later],
-    ["GET", "/metrics", server.later],
+    ["GET", "/v1/outputs", outputs.several],
+    ["GET", "/v1/slots", watch.slots],
+    ["GET", "/v1/events", watch.events],
+    ["GET", "/metrics", watch.metrics],
     ["GET", "/docs", server.later],
     ["GET", "/openapi.json", (c) => c.json(document())],
   ];
@@ -64,9 +78,15 @@ export function createApp(deps: AppDeps): App {
   const onFault = deps.onFault ?? ((error, id) => console.error(`request ${id}:`, error));
 
   app.use(requestIds());
+  app.use(accessLog(deps));
   app.use(cors(deps));
-  app.use(guard(deps));
-  for (const [method, path, handler] of routes) app.on(method, path, handler);
+  app.use(guard(deps, tickets));
+  for (const [method, path, handler] of routes) {
+    app.on(method, path, (c) => {
+      c.set("route", path);
+      return handler(c);
+    });
+  }
   documentRoutes(app.openAPIRegistry);
 
   app.notFound((c) => {
@@ -76,10 +96,12 @@ export function createApp(deps: AppDeps): App {
       : new GanglionError("method_not_allowed", `Only ${allow.join(", ")} may be used here`, {
         allow,
       });
+    c.set("problem", error.code);
     return problemResponse(error, c.get("requestId"));
   });
   app.onError((error, c) => {
     if (!(error instanceof GanglionError)) onFault(error, c.get("requestId"));
+    c.set("problem", error instanceof GanglionError ? error.code : "internal");
     return problemResponse(error, c.get("requestId"));
   });
   return { fetch: (request, connection = {}) => app.fetch(request, connection) };
@@ -95,6 +117,8 @@ function requestIds() {
     c.set("requestId", isFine ? given : `${prefix}-${(count++).toString(36)}`);
     await next();
     c.res.headers.set("x-request-id", c.get("requestId"));
+    c.res.headers.set("x-content-type-options", "nosniff");
+    c.res.headers.set("referrer-policy", "no-referrer");
   };
 }
 

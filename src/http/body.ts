@@ -3,6 +3,7 @@
  * encoding, length.
  */
 import { z } from "@hono/zod-openapi";
+import type { Clock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
 import type { Context } from "./context.ts";
 
@@ -23,16 +24,30 @@ export function mediaTypeOf(c: Context, types: readonly string[]): string {
   return given;
 }
 
-/** The whole body. `body_too_large` as soon as it is known to be larger than `bytesMax`. */
-export async function readBody(c: Context, bytesMax: number): Promise<Uint8Array<ArrayBuffer>> {
+/** How much of a body is taken, and how long it may take to come. */
+export interface BodyLimits {
+  readonly bytesMax: number;
+  readonly seconds: number;
+  readonly clock: Clock;
+}
+
+/**
+ * The whole body. `body_too_large` as soon as it is known to be larger than `bytesMax`; `body_timeout`
+ * when it does not come to its end in time.
+ */
+export async function readBody(c: Context, limits: BodyLimits): Promise<Uint8Array<ArrayBuffer>> {
+  const { bytesMax, seconds, clock } = limits;
   const header = c.req.header("content-length");
   const declared = header === undefined ? null : Number(header);
   if (declared !== null && !(declared <= bytesMax)) throw tooLarge(bytesMax);
   const { body } = c.req.raw;
   if (body === null) return new Uint8Array(0);
   try {
-    if (declared !== null) return bounded(await c.req.raw.arrayBuffer(), bytesMax);
-    return await readChunks(body, bytesMax);
+    if (declared === 0) return new Uint8Array(0);
+    const whole = declared === null
+      ? readChunks(body, bytesMax)
+      : c.req.raw.arrayBuffer().then((buffer) => bounded(buffer, bytesMax));
+    return await inTime(whole, seconds, clock);
   } catch (error) {
     if (error instanceof GanglionError) throw error;
     throw new GanglionError("bad_request", "The body ended before its end", {}, { cause: error });
@@ -52,11 +67,17 @@ export function parseJson(bytes: Uint8Array): unknown {
 }
 
 /** A small JSON body that fits `schema`. An empty one without a type counts as `{}`. */
-export async function readJson<T>(c: Context, schema: z.ZodType<T>, bytesMax: number): Promise<T> {
-  const isEmpty = c.req.header("content-type") === undefined &&
-    (c.req.raw.body === null || c.req.header("content-length") === "0");
-  if (!isEmpty) mediaTypeOf(c, ["application/json"]);
-  const parsed = schema.safeParse(isEmpty ? {} : parseJson(await readBody(c, bytesMax)));
+export async function readJson<T>(
+  c: Context,
+  schema: z.ZodType<T>,
+  limits: BodyLimits,
+): Promise<T> {
+  const hasType = c.req.header("content-type") !== undefined;
+  if (hasType) mediaTypeOf(c, ["application/json"]);
+  // Whether there is a body at all is only known once it was read.
+  const bytes = await readBody(c, limits);
+  if (!hasType && bytes.length > 0) mediaTypeOf(c, ["application/json"]);
+  const parsed = schema.safeParse(hasType ? parseJson(bytes) : {});
   if (parsed.success) return parsed.data;
   throw invalidBody(parsed.error);
 }
@@ -70,6 +91,21 @@ export function invalidBody(error: z.ZodError): GanglionError {
   const detail = issues.map(({ path, message }) => path === "" ? message : `${path}: ${message}`)
     .join("; ");
   return new GanglionError("invalid_body", detail, { issues });
+}
+
+async function inTime<T>(whole: Promise<T>, seconds: number, clock: Clock): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = clock.after(seconds * 1000, () => {
+    late.reject(
+      new GanglionError("body_timeout", `The body did not come within ${seconds} s`, { seconds }),
+    );
+  });
+  whole.catch(() => undefined); // when it fails after its time nobody listens any more
+  try {
+    return await Promise.race([whole, late.promise]);
+  } finally {
+    timer.cancel();
+  }
 }
 
 function bounded(buffer: ArrayBuffer, bytesMax: number): Uint8Array<ArrayBuffer> {

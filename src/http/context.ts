@@ -1,13 +1,20 @@
-/** What every handler gets: the parts the application was made of, and who asks. */
+/** What every handler gets: the parts the application was made of, who asks, and plain flags. */
 import type { Context as HonoContext } from "hono";
 import type { Clock } from "../base/clock.ts";
+import { GanglionError } from "../base/errors.ts";
 import type { Limits } from "../base/limits.ts";
+import type { ErrorCode } from "../base/errors.ts";
+import type { ServerMetrics } from "../metrics/mod.ts";
 import type { Service } from "../scheduler/mod.ts";
+import type { RequestEntry } from "./access_log.ts";
+import type { ServerEvents } from "./server_events.ts";
 
 /** What a handler may ask of the connection its request came on; each runtime gives its own. */
 export interface Connection {
   /** The runtime must not cut this request for being silent (a long wait, an event stream). */
   keepOpen?(): void;
+  /** Ends the connection soon, whatever is still to be sent; not every runtime can. */
+  cut?(): void;
 }
 
 export interface AppDeps {
@@ -18,10 +25,17 @@ export interface AppDeps {
   /** The one foreign origin whose pages may call. */
   readonly corsOrigin: string | null;
   readonly limits: Limits;
+  /** Both must be told by the service; see `observers`. */
+  readonly metrics: ServerMetrics;
+  readonly serverEvents: ServerEvents;
   readonly version: string;
   readonly commit?: string;
   /** Called with every fault of our own; standard error when left out. */
   readonly onFault?: (error: unknown, requestId: string) => void;
+  /** Called once a request, when it is answered. */
+  readonly onRequest?: (entry: RequestEntry) => void;
+  /** Memory of the process. */
+  readonly residentBytes?: () => number;
 }
 
 export interface Env {
@@ -30,7 +44,19 @@ export interface Env {
     requestId: string;
     /** Whose sessions the request may see; null without keys. */
     owner: string | null;
+    /** The pattern of the route that answers. */
+    route?: string;
+    /** The code of the problem that is answered. */
+    problem?: ErrorCode;
   };
 }
 
 export type Context = HonoContext<Env>;
+
+/** A query parameter that is true or false. */
+export function flagOf(c: Context, name: string): boolean {
+  const value = c.req.query(name);
+  if (value === undefined || value === "false") return false;
+  if (value === "true") return true;
+  throw new GanglionError("invalid_query", `${name} must be true or false`, { parameter: name });
+}

@@ -33,8 +33,8 @@ export function describeSession(service: Service, session: StreamSession) {
   return {
     id: session.id,
     model: options.model,
-    state: "active",
-    slot: options.slot.slot,
+    state: session.seat.slot === null ? "parked" : "active",
+    slot: session.seat.slot?.slot ?? null,
     frame: scheduler.frame,
     sample_shape: plan.sampleShape,
     output_shape: plan.outputShape,
@@ -46,19 +46,20 @@ export function describeSession(service: Service, session: StreamSession) {
     credit: queue.credit,
     epoch: session.epoch,
     epochs: session.epochs.map(({ epoch, fromStep }) => ({ epoch, from_step: fromStep })),
-    // Nothing survives a kill before checkpoints exist.
-    durable_seq: null,
+    durable_seq: session.durableSeq,
     created_at: new Date(options.createdAtMs).toISOString(),
     last_activity_at: new Date(service.lastActivityMs(session)).toISOString(),
     ttl_s: options.ttlSeconds,
     record: options.record,
     outputs: options.outputs,
     ...(options.predictor === null ? {} : { readout: true }),
+    frame_period_ms: options.framePeriodMs,
+    frames_late: session.framesLate,
   };
 }
 
 /** What is answered to who posted a chunk. */
-export function describeChunk({ queue }: StreamSession, chunk: Chunk) {
+export function describeChunk({ queue, durableSeq }: StreamSession, chunk: Chunk) {
   return {
     seq: chunk.seq,
     steps: chunk.steps,
@@ -67,6 +68,6 @@ export function describeChunk({ queue }: StreamSession, chunk: Chunk) {
     epoch: chunk.epoch,
     next_chunk_seq: queue.nextSeq,
     credit: queue.credit,
-    durable_seq: null,
+    durable_seq: durableSeq,
   };
 }

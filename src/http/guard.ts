@@ -6,6 +6,7 @@ import type { MiddlewareHandler } from "hono";
 import { GanglionError } from "../base/errors.ts";
 import type { AppDeps, Context, Env } from "./context.ts";
 import { keyFinder } from "./digest.ts";
+import type { Tickets } from "./tickets.ts";
 
 const LOCAL_HOSTS = new Set(["localhost", "127.0.0.1", "[::1]"]);
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
@@ -14,17 +15,26 @@ const EXPOSED = "Location, Retry-After, X-Request-Id, Chunk-Seq, Start-Step, Ste
 
 type GuardDeps = Pick<AppDeps, "apiKeys" | "corsOrigin">;
 
-export function guard({ apiKeys, corsOrigin }: GuardDeps): MiddlewareHandler<Env> {
+export function guard(
+  { apiKeys, corsOrigin }: GuardDeps,
+  tickets: Tickets,
+): MiddlewareHandler<Env> {
   const findKey = keyFinder(apiKeys);
   return async (c, next) => {
     if (apiKeys.length === 0) {
       assertLocal(c);
       assertOwnOrigin(c, corsOrigin);
+      redeemTicket(c, tickets);
       c.set("owner", null);
       return await next();
     }
     if (OPEN_PATHS.has(c.req.path)) {
       c.set("owner", null);
+      return await next();
+    }
+    const admitted = redeemTicket(c, tickets);
+    if (admitted !== null) {
+      c.set("owner", admitted.owner);
       return await next();
     }
     const given = /^Bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1];
@@ -40,6 +50,26 @@ export function guard({ apiKeys, corsOrigin }: GuardDeps): MiddlewareHandler<Env
   };
 }
 
+/**
+ * A request for outputs that has a ticket instead of a key: uses it up and says whose it is. Null when
+ * there is none; a ticket that does not open what was asked for is refused, also without keys.
+ */
+function redeemTicket(c: Context, tickets: Tickets): { owner: string | null } | null {
+  if (c.req.method !== "GET" || c.req.header("authorization") !== undefined) return null;
+  const tokens = c.req.queries("ticket");
+  if (tokens === undefined) return null;
+  const session = /^\/v1\/sessions\/([^/]+)\/outputs$/.exec(c.req.path)?.[1];
+  const wanted = session !== undefined
+    ? [session]
+    : c.req.path === "/v1/outputs"
+    ? c.req.queries("session") ?? []
+    : null;
+  if (wanted === null) return null;
+  const admitted = tickets.redeem(tokens, wanted);
+  if (admitted !== false) return admitted;
+  throw new GanglionError("unauthorized", "The ticket is used, too old, or for another session");
+}
+
 /** Answers preflights of the one foreign origin, and tells browsers that it may read answers. */
 export function cors({ corsOrigin }: GuardDeps): MiddlewareHandler<Env> {
   return async (c, next) => {
@@ -53,7 +83,7 @@ export function cors({ corsOrigin }: GuardDeps): MiddlewareHandler<Env> {
           "access-control-allow-origin": corsOrigin,
           "access-control-allow-methods": "GET, POST, PUT, DELETE",
           "access-control-allow-headers": "Authorization, Content-Type, Accept, Last-Event-ID, " +
-            "Chunk-Seq, Session-Epoch, X-Request-Id",
+            "Chunk-Seq, Session-Epoch, X-Request-Id, Traceparent",
           "access-control-max-age": "600",
           "vary": "Origin",
         },

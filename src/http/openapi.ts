@@ -12,8 +12,10 @@ import {
   ModelList,
   ModelView,
   ProblemView,
+  ServerStats,
   SessionList,
   SessionView,
+  TicketView,
 } from "./schemas.ts";
 
 type Registry = OpenAPIHono<Env>["openAPIRegistry"];
@@ -39,6 +41,18 @@ const problems = (...statuses: number[]): Responses =>
 
 const session = z.object({ session: z.string() });
 const SESSION = "/v1/sessions/{session}";
+
+const outputsQuery = z.object({
+  encoding: z.enum(ENCODINGS).optional(),
+  from: z.enum(["now"]).optional(),
+  last_event_id: z.string().optional(),
+  ticket: z.string().optional().openapi({ description: "Instead of a key, once" }),
+});
+const lastEventId = z.object({ "Last-Event-ID": z.string().optional() });
+const events = (description: string) => ({
+  description,
+  content: { "text/event-stream": { schema: { type: "string" } as const } },
+});
 
 const ROUTES: readonly RouteConfig[] = [
   {
@@ -82,7 +96,7 @@ const ROUTES: readonly RouteConfig[] = [
         ...answer("The session", SessionView),
         headers: { Location: { schema: { type: "string" }, description: "Its address" } },
       },
-      ...problems(400, 404, 413, 415, 422, 503),
+      ...problems(400, 404, 413, 415, 422, 429, 503),
     },
   },
   {
@@ -116,7 +130,10 @@ const ROUTES: readonly RouteConfig[] = [
           description: "Answer with the outputs of these steps",
         }),
       }),
-      headers: z.object({ "Chunk-Seq": z.string().optional() }),
+      headers: z.object({
+        "Chunk-Seq": z.string().optional(),
+        "Session-Epoch": z.string().optional(),
+      }),
       body: {
         required: true,
         content: {
@@ -151,20 +168,60 @@ const ROUTES: readonly RouteConfig[] = [
     summary: "Outputs as server-sent events",
     request: {
       params: session,
-      query: z.object({
-        encoding: z.enum(ENCODINGS).optional(),
-        from: z.enum(["now"]).optional(),
-        last_event_id: z.string().optional(),
-      }),
-      headers: z.object({ "Last-Event-ID": z.string().optional() }),
+      query: outputsQuery,
+      headers: lastEventId,
     },
     responses: {
-      200: {
-        description: "open, then output, error, notice, lagged and end events",
-        content: { "text/event-stream": { schema: { type: "string" } } },
-      },
+      200: events("open, then output, error, notice, lagged and end events"),
       204: nothing("The session has ended and this reader has read all"),
-      ...problems(404, 406, 422, 429),
+      ...problems(401, 404, 406, 422, 429),
+    },
+  },
+  {
+    method: "get",
+    path: "/v1/outputs",
+    summary: "Outputs of several sessions in one stream",
+    request: {
+      query: outputsQuery.extend({
+        session: z.array(z.string()).openapi({ description: "Once for each session" }),
+      }),
+      headers: lastEventId,
+    },
+    responses: {
+      200: events("As for one session; the data begins with its id in `session`"),
+      204: nothing("All sessions have ended and this reader has read all"),
+      ...problems(401, 404, 406, 422, 429),
+    },
+  },
+  {
+    method: "post",
+    path: `${SESSION}/ticket`,
+    summary: "A token that opens the outputs of this session once, without a key",
+    request: { params: session },
+    responses: { 201: answer("The ticket", TicketView), ...problems(404) },
+  },
+  {
+    method: "get",
+    path: "/v1/slots",
+    summary: "Who holds which slot",
+    responses: { 200: answer("Slots by model", ServerStats) },
+  },
+  {
+    method: "get",
+    path: "/v1/events",
+    summary: "Server events for a dashboard",
+    request: { headers: lastEventId },
+    responses: {
+      200: events("session_opened, session_ended, device_lost, phase, missed; load every second"),
+      ...problems(406, 429),
+    },
+  },
+  {
+    method: "get",
+    path: "/metrics",
+    summary: "Metrics in the Prometheus text format",
+    responses: {
+      200: { description: "Metrics", content: { "text/plain": { schema: { type: "string" } } } },
     },
   },
   {
@@ -173,6 +230,54 @@ const ROUTES: readonly RouteConfig[] = [
     summary: "Put the state back to rest",
     request: { params: session },
     responses: { 200: answer("The session", SessionView), ...problems(404, 409, 410) },
+  },
+  {
+    method: "get",
+    path: `${SESSION}/state`,
+    summary: "The session's state, a .safetensors file",
+    request: { params: session },
+    responses: {
+      200: { description: "Every state tensor", content: { "application/octet-stream": binary } },
+      ...problems(404, 406, 410, 503),
+    },
+  },
+  {
+    method: "put",
+    path: `${SESSION}/state`,
+    summary: "Replace the session's state",
+    request: {
+      params: session,
+      query: z.object({
+        allow_inexact: z.enum(["true", "false"]).optional().openapi({
+          description: "Also take a state of another numerics tag",
+        }),
+      }),
+      body: { required: true, content: { "application/octet-stream": binary } },
+    },
+    responses: {
+      200: answer("The session", SessionView),
+      ...problems(400, 404, 409, 410, 413, 415, 422, 503),
+    },
+  },
+  {
+    method: "post",
+    path: `${SESSION}/fork`,
+    summary: "A new session that goes on from this one's state",
+    request: { params: session },
+    responses: {
+      201: {
+        ...answer("The new session; parked when no slot is free", SessionView),
+        headers: { Location: { schema: { type: "string" }, description: "Its address" } },
+      },
+      ...problems(404, 410, 503),
+    },
+  },
+  {
+    method: "post",
+    path: `${SESSION}/park`,
+    summary: "Take the state off the device; the next chunk brings it back",
+    request: { params: session },
+    responses: { 200: answer("The session", SessionView), ...problems(404, 409, 410, 503) },
   },
 ];
 

@@ -23,8 +23,22 @@ export function parseId(id: string): ReadFrom {
   return { epoch: Number(match[1]), step: Number(match[2]), part: Number(match[3] ?? 0) };
 }
 
-export function openingText({ epoch, resume, nextStartStep, missing }: Opening): string {
+/** Where a stream of several sessions stands, in the order in which they were named. */
+export function cursorText(cursors: readonly (Position | null)[]): string {
+  return cursors.map((cursor) => cursor === null ? "*" : idOf(cursor)).join(",");
+}
+
+/** Where to go on in each of several sessions. Another number of them is no cursor of this stream. */
+export function parseCursors(id: string, count: number): ReadFrom[] {
+  const parts = id.split(",");
+  if (parts.length !== count) return Array.from({ length: count }, () => "unknown" as const);
+  return parts.map((part) => part === "*" ? "oldest" : parseId(part));
+}
+
+export function openingText(opening: Opening, name: string | null): string {
+  const { epoch, resume, nextStartStep, missing } = opening;
   const data = {
+    ...(name === null ? {} : { session: name }),
     epoch,
     resume,
     next_start_step: nextStartStep,
@@ -33,25 +47,63 @@ export function openingText({ epoch, resume, nextStartStep, missing }: Opening):
   return eventText("open", JSON.stringify(data));
 }
 
-/** The text of events for one reader: its session's shapes, its encoding. */
+/** An event before it has an id: a stream of several sessions makes its own. */
+export interface WireEvent {
+  readonly event: string;
+  readonly data: string;
+  /** Null for what cannot be resumed at. */
+  readonly position: Position | null;
+}
+
+/**
+ * Makes the events for one reader: its session's shapes, its encoding. `name` stands first in the
+ * data of a stream that carries several sessions.
+ */
 export function eventWriter(
   session: StreamSession,
   host: ModelHost,
   encoding: Encoding,
-): (event: ReaderEvent) => string {
+  name: string | null,
+): (event: ReaderEvent) => WireEvent {
+  const named = name === null ? {} : { session: name };
+  const make = (event: string, data: object, position: Position | null = null): WireEvent => ({
+    event,
+    data: JSON.stringify({ ...named, ...data }),
+    position,
+  });
   return (event) => {
     switch (event.kind) {
       case "output":
-        return eventText("output", outputData(event, host, encoding), idOf(event.position));
+        return {
+          event: "output",
+          data: outputData(event, host, encoding, named),
+          position: event.position,
+        };
       case "error": {
         const { seq, code, position } = event;
-        const data = JSON.stringify({ seq, code, at_step: position.step });
-        return eventText("error", data, idOf(position));
+        return make("error", { seq, code, at_step: position.step }, position);
+      }
+      case "notice": {
+        const { code, reason, atWallMs, leftMs } = event;
+        return make("notice", {
+          code,
+          reason,
+          expires_at: new Date(atWallMs + leftMs).toISOString(),
+        });
+      }
+      case "rolled_back": {
+        const { epoch, step } = event.position;
+        const data = { epoch, to_step: step, next_chunk_seq: event.nextSeq };
+        return make("rolled_back", data, event.position);
+      }
+      case "numerics": {
+        const { was, numerics, position } = event;
+        return make("notice", { code: "numerics_changed", was, numerics }, position);
       }
       case "end":
-        return eventText("end", JSON.stringify({ reason: session.endReason }));
+        return make("end", { reason: session.endReason });
       case "lagged":
-        return eventText("lagged", "{}");
+        return make("lagged", {});
     }
   };
 }
@@ -61,10 +113,22 @@ export function predictionText({ prediction }: Pick<OutputEvent, "prediction">):
   return prediction === undefined ? "" : `,"prediction":${JSON.stringify(prediction)}`;
 }
 
-function outputData(event: OutputEvent, { plan, probes }: ModelHost, encoding: Encoding): string {
+function outputData(
+  event: OutputEvent,
+  { plan, probes }: ModelHost,
+  encoding: Encoding,
+  named: object,
+): string {
   const { chunk, startStep, steps, data } = event;
   const shape = [steps, ...plan.outputShape];
-  const head = JSON.stringify({ seq: chunk.seq, start_step: startStep, steps, shape, encoding });
+  const head = JSON.stringify({
+    ...named,
+    seq: chunk.seq,
+    start_step: startStep,
+    steps,
+    shape,
+    encoding,
+  });
   const values = encodeValues(encoding, data, shape);
   let recorded = "";
   for (const _ in event.probes) {

@@ -18,6 +18,9 @@ export const CreateSession = z.strictObject({
   readout: z.boolean().optional().openapi({
     description: "Outputs carry the running prediction; the model must be a run with a readout",
   }),
+  frame_period_ms: z.number().min(0).optional().openapi({
+    description: "Time between two frames of a real-time stream; later outputs count as late",
+  }),
   state: z.unknown().optional(),
 }).openapi("CreateSession");
 
@@ -46,9 +49,38 @@ export const SessionView = z.object({
   readout: z.literal(true).optional().openapi({
     description: "There when outputs carry the running prediction",
   }),
+  frame_period_ms: z.number().openapi({ description: "0 where none is promised" }),
+  frames_late: count,
 }).openapi("Session");
 
 export const SessionList = z.object({ sessions: z.array(SessionView) }).openapi("SessionList");
+
+export const TicketView = z.object({ ticket: z.string(), expires_at: z.iso.datetime() })
+  .openapi("Ticket");
+
+export const ServerStats = z.object({
+  models: z.array(z.object({
+    model: z.string(),
+    slots_total: count,
+    slots_free: count,
+    sessions: count,
+    sessions_waiting: count,
+    frames_waiting: count,
+    readers: count,
+    slots: z.array(z.object({
+      slot: count,
+      state: z.enum(["free", "held"]),
+      session: z.string().nullable().optional().openapi({
+        description: "null when another key owns it",
+      }),
+      steps_done: count.optional(),
+      frames_waiting: count.optional(),
+      frames_late: count.optional(),
+      readers: count.optional(),
+      last_activity_at: z.iso.datetime().optional(),
+    })),
+  })),
+}).openapi("ServerStats");
 
 export const ModelView = z.object({
   id: z.string(),

@@ -17,14 +17,21 @@ export const HEARTBEAT_MS = 8_000;
 /** Bytes queued in the stream itself before the client reads them. */
 const ROOM_BYTES = 64 << 10;
 
-export interface EventStreamOptions {
-  readonly clock: Clock;
+export interface EventStreamHooks {
   /** Aborts when the client leaves. */
   readonly signal: AbortSignal;
   /** There is room again, first right after the opening comment. */
   readonly onRoom: () => void;
+  /** Ends the connection even though something is still to be sent on it; where the runtime can. */
+  readonly cut?: () => void;
   /** Called once, however the stream ends. */
   readonly onClose: () => void;
+}
+
+export interface EventStreamOptions extends EventStreamHooks {
+  readonly clock: Clock;
+  /** A client that takes nothing for so long is cut, also after the last event. */
+  readonly stallMs: number;
 }
 
 const encoder = new TextEncoder();
@@ -32,10 +39,11 @@ const encoder = new TextEncoder();
 export class EventStream {
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>>;
   readonly #options: EventStreamOptions;
-  readonly #onAbort = () => this.close();
+  readonly #onAbort = () => this.#leave();
   #controller!: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
   #heartbeat: Timer | null = null;
-  #closed = false;
+  #stall: Timer | null = null;
+  #closed = false; // takes nothing more; the queue may still hold something
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
@@ -45,12 +53,17 @@ export class EventStream {
         this.write(": ganglion\n\n");
       },
       pull: () => {
-        if (!this.#closed) options.onRoom();
+        this.#forgetStall();
+        if (this.#closed) this.#finish();
+        else options.onRoom();
       },
-      cancel: () => this.#end(),
+      cancel: () => {
+        this.#forgetStall();
+        this.#end();
+      },
     }, { highWaterMark: ROOM_BYTES, size: (bytes) => bytes!.byteLength });
     options.signal.addEventListener("abort", this.#onAbort);
-    if (options.signal.aborted) this.close();
+    if (options.signal.aborted) this.#leave();
     else this.#beat();
   }
 
@@ -67,6 +80,7 @@ export class EventStream {
     if (this.#closed) return;
     try {
       this.#controller.enqueue(encoder.encode(text));
+      if (!this.#closed && !this.hasRoom) this.#watchStall();
     } catch {
       this.#end(); // the client left and nobody told us
     }
@@ -76,11 +90,50 @@ export class EventStream {
   close(): void {
     if (this.#closed) return;
     this.#end();
+    this.#finish();
+  }
+
+  /** Closes the controller when its queue is empty, so that a client which takes nothing is noticed. */
+  #finish(): void {
     try {
-      this.#controller.close();
+      if (this.#controller.desiredSize === ROOM_BYTES) this.#controller.close();
+      else this.#watchStall();
     } catch {
       // the client left first
     }
+  }
+
+  /** The client has left: what is queued is for nobody. */
+  #leave(): void {
+    this.#forgetStall();
+    this.#end();
+    try {
+      this.#controller.close();
+    } catch {
+      // it was closed already
+    }
+  }
+
+  /** Cuts the connection when nothing leaves the queue for `stallMs`. */
+  #watchStall(): void {
+    if (this.#stall !== null) return;
+    const { clock, stallMs } = this.#options;
+    const before = this.#controller.desiredSize;
+    this.#stall = clock.after(stallMs, () => {
+      this.#stall = null;
+      const now = this.#controller.desiredSize;
+      if (now === null) return;
+      if (now > before!) return this.#watchStall();
+      this.#end();
+      // A plain sentence: Deno prints it, and would print a stack.
+      this.#controller.error(`ganglion: a reader took nothing for ${stallMs / 1000} s and was cut`);
+      this.#options.cut?.();
+    });
+  }
+
+  #forgetStall(): void {
+    this.#stall?.cancel();
+    this.#stall = null;
   }
 
   #end(): void {
@@ -95,6 +148,35 @@ export class EventStream {
     this.#heartbeat = this.#options.clock.after(HEARTBEAT_MS, () => {
       if (this.hasRoom) this.write(": \n\n");
       if (!this.#closed) this.#beat();
+    });
+  }
+}
+
+/** Makes the streams of a server and counts those that are open. */
+export class EventStreams {
+  readonly #clock: Clock;
+  readonly #stallMs: number;
+  #open = 0;
+
+  constructor(clock: Clock, stallMs: number) {
+    this.#clock = clock;
+    this.#stallMs = stallMs;
+  }
+
+  get open(): number {
+    return this.#open;
+  }
+
+  start({ onClose, ...hooks }: EventStreamHooks): EventStream {
+    this.#open++;
+    return new EventStream({
+      clock: this.#clock,
+      stallMs: this.#stallMs,
+      ...hooks,
+      onClose: () => {
+        this.#open--;
+        onClose();
+      },
     });
   }
 }

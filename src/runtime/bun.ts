@@ -27,6 +27,7 @@ interface BunGlobal {
 }
 
 const IDLE_SECONDS = 10;
+const CUT_SECONDS = 1;
 
 export function bunRuntime(): Runtime {
   const { Bun } = globalThis as unknown as { Bun: BunGlobal };
@@ -44,7 +45,10 @@ export function bunRuntime(): Runtime {
           // Without development mode Bun 1.4 would share a port that is taken.
           reusePort: false,
           fetch: (request, server) =>
-            app.fetch(request, { keepOpen: () => server.timeout(request, 0) }),
+            app.fetch(request, {
+              keepOpen: () => server.timeout(request, 0),
+              cut: () => server.timeout(request, CUT_SECONDS),
+            }),
         });
         resolve({ host, port: server.port, stop: () => server.stop(false) });
       });

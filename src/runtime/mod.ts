@@ -11,6 +11,7 @@ export { readbackVerdict } from "./fast_readback.ts";
 export { findGpu } from "./gpu.ts";
 export { readNirIsolated } from "./nir_process.ts";
 export * from "./process.ts";
+export { openStateFolder, type StateFolder } from "./state_folder.ts";
 export { ownPort, startThread } from "./thread.ts";
 export { readCommit, ROOT, VERSION } from "./version.ts";
 

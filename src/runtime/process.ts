@@ -3,7 +3,8 @@
  * runtimes give these through Node's modules.
  */
 import { Buffer } from "node:buffer";
-import { mkdir, open, stat, writeFile } from "node:fs/promises";
+import { mkdir, open, readFile, stat, writeFile } from "node:fs/promises";
+import { totalmem } from "node:os";
 import process from "node:process";
 import { GanglionError } from "../base/errors.ts";
 
@@ -15,6 +16,18 @@ export const environment = (): Environment => process.env;
 
 export function exit(code: number): never {
   process.exit(code);
+}
+
+export const residentBytes = (): number => process.memoryUsage().rss;
+
+/** Memory that this process may use: the machine's, or less in a container. */
+export async function machineBytes(): Promise<number> {
+  const limits = await Promise.all(
+    ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"].map((path) =>
+      readFile(path, "utf8").then((text) => Number(text) || Infinity, () => Infinity)
+    ),
+  );
+  return Math.min(totalmem(), ...limits);
 }
 
 export function isTerminal(stream: "stdin" | "stdout" | "stderr"): boolean {

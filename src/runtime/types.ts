@@ -4,6 +4,8 @@
 export interface Connection {
   /** The runtime must not cut this request for being silent (a long wait, an event stream). */
   keepOpen(): void;
+  /** Ends the connection soon, whatever is still to be sent; not every runtime can. */
+  cut?(): void;
 }
 
 export interface App {

@@ -1,6 +1,7 @@
 /** Requests that wait for a slot: a bounded queue, first in, first out. Each ends exactly once. */
 import type { Clock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
+import { Turnover } from "./turnover.ts";
 
 interface Waiting {
   readonly admit: () => void;
@@ -17,9 +18,15 @@ export interface AdmissionOptions {
 export class Admission {
   readonly #options: AdmissionOptions;
   readonly #queue = new Set<Waiting>();
+  readonly #turnover = new Turnover();
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
+  }
+
+  /** Requests that wait now. */
+  get waiting(): number {
+    return this.#queue.size;
   }
 
   /**
@@ -57,6 +64,7 @@ export class Admission {
 
   /** A slot became free. */
   admit(): void {
+    this.#turnover.freed(this.#options.clock.now());
     for (const waiting of this.#queue) {
       if (this.#options.slotsFree() === 0) return;
       waiting.admit();
@@ -69,11 +77,12 @@ export class Admission {
   }
 
   #noSlot(): GanglionError {
-    const { slots } = this.#options;
+    const { slots, clock } = this.#options;
+    const waiting = this.#queue.size;
     return new GanglionError("no_slot", `All ${slots} slots hold sessions`, {
       slots,
-      waiting: this.#queue.size,
-      retry_after_s: 1,
+      waiting,
+      retry_after_s: this.#turnover.secondsUntilFree(waiting, clock.now()),
     });
   }
 }

@@ -5,6 +5,7 @@
 import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
+import type { ChunkImage } from "../checkpoint/mod.ts";
 import type { OutputEvent } from "./outbox.ts";
 import type { Prediction } from "./session_types.ts";
 
@@ -19,6 +20,8 @@ export interface ChunkInput {
   readonly seq?: number;
   /** Equal for equal requests; compared when a number comes again. */
   readonly digest?: string;
+  /** The epoch that the client knows; see `StreamSession.submit`. */
+  readonly epoch?: number;
 }
 
 /** `running` from the moment its first frame was taken. */
@@ -44,6 +47,8 @@ export class Chunk {
   state: ChunkState = "waiting";
   /** Steps that ran. */
   stepsRun = 0;
+  /** On the service's clock; unknown for a chunk of an earlier start. */
+  takenAtMs = NaN;
   /** Failed runs of the frame at its head. */
   attempts = 0;
   #input: Float32Array | null;
@@ -62,6 +67,44 @@ export class Chunk {
     this.startStep = plan.startStep;
     this.epoch = plan.epoch;
     this.#input = input.values;
+  }
+
+  /** A chunk as a checkpoint holds it. Its outputs come by `restoreOutput`, then `restored`. */
+  static fromImage(image: ChunkImage): Chunk {
+    const { seq, steps, reset, digest, startStep, epoch, state, stepsRun, input } = image;
+    const values = input ?? new Float32Array(0);
+    const chunk = new Chunk(seq, { values, steps, reset, digest }, { startStep, epoch });
+    chunk.#input = input;
+    chunk.stepsRun = stepsRun;
+    chunk.state = state;
+    return chunk;
+  }
+
+  toImage(isKnown: boolean): ChunkImage {
+    const { seq, steps, reset, digest, startStep, epoch, state, stepsRun } = this;
+    const input = this.#input;
+    return {
+      seq,
+      steps,
+      reset,
+      digest,
+      startStep,
+      epoch,
+      state,
+      stepsRun,
+      input,
+      isKnown,
+    };
+  }
+
+  restoreOutput(event: OutputEvent): void {
+    this.#outputs.push(event);
+  }
+
+  /** All outputs that the checkpoint held are here: if some are missing, they are gone. */
+  restored(): void {
+    const held = this.#outputs.reduce((steps, event) => steps + event.steps, 0);
+    if (held < this.stepsRun) this.outputDropped();
   }
 
   get finished(): boolean {
@@ -90,6 +133,12 @@ export class Chunk {
       "cancelled",
       new GanglionError("chunk_cancelled", `Chunk ${this.seq} was cancelled`, { seq: this.seq }),
     );
+  }
+
+  /** Who waits is sent away as if its time were over; the chunk goes on. */
+  stopWaiting(): void {
+    this.#ended?.resolve();
+    this.#ended = null;
   }
 
   fail(error: GanglionError): void {

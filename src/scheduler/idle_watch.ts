@@ -1,17 +1,20 @@
 /**
- * Ends a session that nobody uses: nothing queued or running, and no activity for its idle time. One
- * timer a session, set again when it fires, so that activity costs no timer.
+ * Ends a session that nobody uses: nothing queued or running, and no activity for its idle time; says
+ * so some time before. One timer a session, set again when it fires, so that activity costs no timer.
  */
 import type { Clock, Timer } from "../base/clock.ts";
 
 /** Longer timers fire at once in some runtimes. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
+export const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export interface IdleWatchOptions {
   readonly clock: Clock;
   /** 0 for never. */
   readonly ttlMs: number;
+  /** So long before the end it is told. */
+  readonly noticeMs: number;
   readonly isQuiet: () => boolean;
+  readonly onNotice: (leftMs: number) => void;
   readonly onIdle: () => void;
 }
 
@@ -19,6 +22,7 @@ export class IdleWatch {
   readonly #options: IdleWatchOptions;
   #activeAtMs = 0;
   #activeAtWallMs = 0;
+  #told = false;
   #timer: Timer | null = null;
 
   constructor(options: IdleWatchOptions) {
@@ -37,6 +41,7 @@ export class IdleWatch {
     const { clock } = this.#options;
     this.#activeAtMs = clock.now();
     this.#activeAtWallMs = clock.wallMs();
+    this.#told = false;
   }
 
   stop(): void {
@@ -44,10 +49,16 @@ export class IdleWatch {
   }
 
   #arm(): void {
-    const { clock, ttlMs, isQuiet, onIdle } = this.#options;
+    const { clock, ttlMs, isQuiet, onNotice, onIdle } = this.#options;
     if (ttlMs === 0) return;
+    const noticeMs = Math.min(this.#options.noticeMs, ttlMs / 2);
     const leftMs = isQuiet() ? ttlMs - (clock.now() - this.#activeAtMs) : ttlMs;
     if (leftMs <= 0) return onIdle();
-    this.#timer = clock.after(Math.min(leftMs, TIMER_MS_MAX), () => this.#arm());
+    if (leftMs <= noticeMs && !this.#told) {
+      this.#told = true;
+      onNotice(leftMs);
+    }
+    const nextMs = this.#told ? leftMs : leftMs - noticeMs;
+    this.#timer = clock.after(Math.min(nextMs, TIMER_MS_MAX), () => this.#arm());
   }
 }

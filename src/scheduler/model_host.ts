@@ -1,4 +1,5 @@
 /** One served model: a name, what runs it, and its slots. */
+import { assert } from "../base/assert.ts";
 import { GanglionError } from "../base/errors.ts";
 import type { Executor, ExecutorInfo } from "../engine/executor.ts";
 import { type Plan, type Probe, probesOf } from "../model/plan.ts";
@@ -11,31 +12,61 @@ export interface ModelHostOptions {
   readonly executor: Executor;
   /** Makes the running prediction of one session; absent where the model's run has no readout. */
   readonly predictor?: () => Predictor;
+  /** Makes another executor when the device of this one was lost. Without it sessions end then. */
+  readonly rebuild?: () => Promise<Executor>;
 }
 
 export class ModelHost {
   readonly id: string;
-  readonly executor: Executor;
-  readonly scheduler: SlotScheduler;
+  /** False: sessions end with their device. */
+  readonly canRebuild: boolean;
+  readonly #rebuild: (() => Promise<Executor>) | undefined;
+  #executor: Executor;
+  #scheduler: SlotScheduler;
   /** What a session may record, by name. */
   readonly probes: ReadonlyMap<string, Probe>;
 
   readonly #predictor: (() => Predictor) | undefined;
 
-  constructor({ id, executor, predictor }: ModelHostOptions) {
+  constructor({ id, executor, predictor, rebuild }: ModelHostOptions) {
     this.id = id;
     this.#predictor = predictor;
-    this.executor = executor;
-    this.scheduler = new SlotScheduler(executor, { partialFrames: true });
+    this.canRebuild = rebuild !== undefined;
+    this.#rebuild = rebuild;
+    this.#executor = executor;
+    this.#scheduler = new SlotScheduler(executor, { partialFrames: true });
     this.probes = new Map(probesOf(executor.plan).map((probe) => [probe.name, probe]));
   }
 
+  /** What computes now; another one after a device was lost. */
+  get executor(): Executor {
+    return this.#executor;
+  }
+
+  /** Goes with the executor: its slots are all free after `rebuild`. */
+  get scheduler(): SlotScheduler {
+    return this.#scheduler;
+  }
+
+  /** Puts another executor in the place of one whose device was lost. */
+  async rebuild(): Promise<void> {
+    assert(this.#rebuild !== undefined, "the host was told how");
+    const lost = this.#executor;
+    const next = await this.#rebuild();
+    assert(next.plan.digest === lost.plan.digest, "the same model");
+    assert(next.slots === lost.slots && next.frame === lost.frame, "the same size");
+    this.#executor = next;
+    this.#scheduler = new SlotScheduler(next, { partialFrames: true });
+    // What is left of the lost one goes in its own time; it may never answer.
+    void (async () => await lost.close())().catch(() => undefined);
+  }
+
   get plan(): Plan {
-    return this.executor.plan;
+    return this.#executor.plan;
   }
 
   get info(): ExecutorInfo {
-    return this.executor.info;
+    return this.#executor.info;
   }
 
   /** A session's own running prediction. Throws where the model's run names no readout. */

@@ -36,13 +36,28 @@ export interface ErrorEvent {
   readonly code: "step_failed" | "after_failed_chunk";
 }
 
-export type OutboxEvent = OutputEvent | ErrorEvent;
+/** The time-line goes on from an earlier step. */
+export interface RolledBackEvent {
+  readonly kind: "rolled_back";
+  readonly position: Position;
+  readonly nextSeq: number;
+}
+
+/** Another device took over, whose last bits may differ. */
+export interface NumericsEvent {
+  readonly kind: "numerics";
+  readonly position: Position;
+  readonly was: string;
+  readonly numerics: string;
+}
+
+export type OutboxEvent = OutputEvent | ErrorEvent | RolledBackEvent | NumericsEvent;
 
 /** Bytes that an event counts beside its values. */
 export const EVENT_BYTES = 128;
 
 export function eventBytes(event: OutboxEvent): number {
-  if (event.kind === "error") return EVENT_BYTES;
+  if (event.kind !== "output") return EVENT_BYTES;
   let bytes = EVENT_BYTES + event.data.byteLength;
   for (const name in event.probes) bytes += event.probes[name]!.byteLength;
   return bytes;
@@ -100,6 +115,11 @@ export class Outbox {
     return this.#lastDropped;
   }
 
+  /** What is held, oldest first. */
+  get events(): OutboxEvent[] {
+    return this.#held.slice(this.#head).map(({ event }) => event);
+  }
+
   at(index: number): OutboxEvent | undefined {
     return this.#at(index)?.event;
   }
@@ -109,11 +129,22 @@ export class Outbox {
     return this.#bytesEver - this.#bytesBefore(index);
   }
 
-  push(event: OutboxEvent): void {
+  /** How many of the oldest events held were all received. */
+  get receivedCount(): number {
+    return this.#receivedTo - this.#first;
+  }
+
+  push(event: OutboxEvent, received = false): void {
     const bytes = eventBytes(event);
-    this.#held.push({ event, bytes, bytesBefore: this.#bytesEver, received: false });
+    this.#held.push({ event, bytes, bytesBefore: this.#bytesEver, received });
     this.#bytesEver += bytes;
+    if (received) this.#skipReceived();
     this.#trim();
+  }
+
+  /** Somebody has everything before this index. */
+  receivedBefore(index: number): void {
+    while (this.#receivedTo < Math.min(index, this.end)) this.received(this.#receivedTo);
   }
 
   /** Somebody got the event: it may be dropped from a ring that holds. */

@@ -3,6 +3,7 @@
  * does not read costs nothing and stalls nobody. One that falls too far behind is told `lagged`.
  */
 import type { Outbox, OutboxEvent, OutputEvent, Position } from "./outbox.ts";
+import type { Notice } from "./session_types.ts";
 
 export type Resume = "start" | "full" | "partial" | "reset";
 
@@ -18,7 +19,7 @@ export interface Opening {
 export type ReadFrom = "oldest" | "now" | "unknown" | Position;
 
 /** An event, or the part of one that the reader lacks. */
-export type ReaderEvent = OutboxEvent | { readonly kind: "end" | "lagged" };
+export type ReaderEvent = OutboxEvent | Notice | { readonly kind: "end" | "lagged" };
 
 export interface ReaderOptions {
   readonly from: ReadFrom;
@@ -38,6 +39,7 @@ export class OutputReader {
   readonly #outbox: Outbox;
   readonly #options: ReaderOptions;
   #cursor: number;
+  #notice: Notice | null = null; // only the newest matters
   #skipTo: Position | null = null;
   #caughtUp = false;
   #closed = false;
@@ -51,6 +53,7 @@ export class OutputReader {
     else {
       this.#cursor = outbox.find(from);
       this.#skipTo = from;
+      outbox.receivedBefore(this.#cursor);
     }
     this.opening = openingOf(outbox, this.#cursor, options);
   }
@@ -64,9 +67,17 @@ export class OutputReader {
     return this.#options.isOver() && this.#cursor >= this.#outbox.end;
   }
 
+  /** Says something beside the events of the ring, before the next of them. */
+  tell(notice: Notice): void {
+    this.#notice = notice;
+  }
+
   /** The next event, or null when there is none yet. After `end` or `lagged` the reader is closed. */
   pull(): ReaderEvent | null {
     if (this.#closed) return null;
+    const notice = this.#notice;
+    this.#notice = null;
+    if (notice !== null) return notice;
     const { isOver } = this.#options;
     if (this.#cursor < this.#outbox.first) {
       if (!isOver()) return this.#last("lagged");

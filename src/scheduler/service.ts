@@ -7,49 +7,44 @@ import type { Clock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
 import { type IdSource, randomId } from "../base/ids.ts";
 import type { Limits } from "../base/limits.ts";
+import type { SessionImage, Snapshot } from "../checkpoint/mod.ts";
 import { Admission } from "./admission.ts";
 import type { Chunk, ChunkInput } from "./chunk.ts";
 import { IdleWatch } from "./idle_watch.ts";
+import { KeyCounts } from "./key_counts.ts";
+import { LifetimeWatch } from "./lifetime_watch.ts";
 import type { ModelHost } from "./model_host.ts";
+import { type ModelStats, statsOf } from "./model_stats.ts";
+import type { Observer } from "./observer.ts";
+import { Residency } from "./residency.ts";
+import { Seat } from "./seat.ts";
+import {
+  checkRange,
+  expiring,
+  lostError,
+  type OpenOptions,
+  type OwnOptions,
+  type Phase,
+  phaseError,
+  type ServiceOptions,
+} from "./service_types.ts";
+import {
+  captureSessions,
+  checkImage,
+  forkSession,
+  readSnapshot,
+  restoreSnapshot,
+  type StateParts,
+} from "./session_states.ts";
+import { StateKeeper } from "./state_keeper.ts";
 import { StepLoop } from "./step_loop.ts";
 import type { EndReason, SessionOptions } from "./session_types.ts";
-import { StreamSession } from "./stream_session.ts";
+import { type Origin, StreamSession } from "./stream_session.ts";
 import { Tombstones } from "./tombstones.ts";
 
-/** `starting` and `draining` refuse new sessions and chunks. */
-export type Phase = "starting" | "ready" | "draining";
-
-export interface ServiceOptions {
-  readonly models: readonly ModelHost[];
-  readonly clock: Clock;
-  readonly limits: Limits;
-  readonly ids?: IdSource;
-  readonly phase?: Phase;
-}
-
-export interface OpenOptions {
-  /** May be left out when one model is served. */
-  readonly model?: string;
-  readonly owner?: string | null;
-  /** 0 for never. */
-  readonly ttlSeconds?: number;
-  /** How long to wait for a slot. */
-  readonly waitSeconds?: number;
-  readonly record?: readonly string[];
-  readonly outputs?: "ring" | "hold";
-  /** Outputs carry the running prediction of the model's readout. */
-  readonly readout?: boolean;
-  /** Aborted when who asked has left. */
-  readonly signal?: AbortSignal;
-}
-
 /** What the service keeps for a model beside its host. */
-interface Served {
-  readonly host: ModelHost;
-  readonly loop: StepLoop;
+interface Served extends StateParts {
   readonly admission: Admission;
-  /** Its device can do no more. */
-  isLost: boolean;
 }
 
 /** What the service keeps for a session beside itself. */
@@ -57,6 +52,7 @@ interface Live {
   readonly session: StreamSession;
   readonly served: Served;
   readonly idle: IdleWatch;
+  readonly life: LifetimeWatch;
 }
 
 export class Service {
@@ -66,9 +62,27 @@ export class Service {
   readonly #served = new Map<string, Served>();
   readonly #live = new Map<string, Live>();
   readonly #gone: Tombstones;
+  readonly #keeper: StateKeeper | null;
+  readonly #observe: Observer;
+  readonly #keySessions: KeyCounts;
+  readonly #keyReaders: KeyCounts;
   #phase: Phase;
+  #isSuspended = false; // sessions that are not here may come back with the next process
 
-  constructor({ models, clock, limits, ids = randomId, phase = "ready" }: ServiceOptions) {
+  constructor(options: ServiceOptions) {
+    const { models, clock, limits, ids = randomId, phase = "ready", observe = () => {} } = options;
+    const { store, say = () => {} } = options;
+    this.#observe = observe;
+    this.#keySessions = new KeyCounts({
+      max: limits.sessionsPerKeyMax,
+      code: "too_many_sessions",
+      what: "sessions open or waiting",
+    });
+    this.#keyReaders = new KeyCounts({
+      max: limits.readersPerKeyMax,
+      code: "too_many_readers",
+      what: "readers",
+    });
     this.clock = clock;
     this.limits = limits;
     this.#ids = ids;
@@ -78,6 +92,13 @@ export class Service {
       seconds: limits.goneSeconds,
       countMax: limits.goneMax,
       bytesMax: limits.goneBytesMax,
+    });
+    this.#keeper = store === undefined ? null : new StateKeeper({
+      store,
+      clock,
+      limits,
+      say,
+      capture: (sessions) => this.#capture(sessions),
     });
     for (const host of models) {
       assert(!this.#served.has(host.id), `model id "${host.id}" is used once`);
@@ -91,7 +112,7 @@ export class Service {
 
   /** The models agree with their golden frames: sessions may come. */
   ready(): void {
-    if (this.#phase === "starting") this.#phase = "ready";
+    if (this.#phase === "starting") this.#enterPhase("ready");
   }
 
   get models(): ModelHost[] {
@@ -111,21 +132,41 @@ export class Service {
     checkRange("wait_s", options.waitSeconds ?? 0, waitSecondsMax);
     const record = served.host.checkRecord(options.record ?? [], this.limits.recordValuesMax);
     const predictor = options.readout ? served.host.makePredictor() : null;
+    checkRange("frame_period_ms", options.framePeriodMs ?? 0, this.limits.framePeriodMsMax);
+    if (served.residency.isLost) throw lostError();
     const waitMs = (options.waitSeconds ?? 0) * 1000;
-    // Awaited here: who opens may be sent away before anybody else listens.
-    return await served.admission.enter(
-      () => {
-        if (served.isLost) throw lostError();
-        return this.#start(served, {
-          ...options,
-          ttlSeconds: options.ttlSeconds ?? ttlSeconds,
-          record,
-          predictor,
-        });
-      },
-      waitMs,
-      options.signal,
-    );
+    const owner = options.owner ?? null;
+    // Who waits counts as who has one; a session counts from its start to its end.
+    this.#keySessions.enter(owner);
+    let isCounted = true;
+    const uncount = () => {
+      if (isCounted) this.#keySessions.leave(owner);
+      isCounted = false;
+    };
+    try {
+      // Awaited here: who opens may be sent away before anybody else listens.
+      return await served.admission.enter(
+        () => {
+          if (served.residency.isLost) throw lostError();
+          uncount();
+          this.#keySessions.enter(owner);
+          return this.#start(served, {
+            id: this.#ids(),
+            owner,
+            ttlSeconds: options.ttlSeconds ?? ttlSeconds,
+            record,
+            outputs: options.outputs ?? "ring",
+            framePeriodMs: options.framePeriodMs ?? 0,
+            predictor,
+            createdAtMs: this.clock.wallMs(),
+          }, { seat: new Seat() });
+        },
+        waitMs,
+        options.signal,
+      );
+    } finally {
+      uncount();
+    }
   }
 
   /** An open session. Throws `session_gone` or `session_unknown`; another owner's is unknown. */
@@ -138,6 +179,7 @@ export class Service {
   /** An open session, or one that ended lately. */
   anySession(id: string, owner: string | null = null): StreamSession {
     const session = this.#live.get(id)?.session ?? this.#gone.get(id);
+    if (session === undefined && this.#isSuspended) throw phaseError(this.#phase);
     if (session === undefined || session.options.owner !== owner) {
       throw new GanglionError("session_unknown", "There is no session with this id");
     }
@@ -161,70 +203,184 @@ export class Service {
     if (live?.session !== session) return;
     this.#live.delete(session.id);
     live.idle.stop();
+    live.life.stop();
+    this.#keySessions.leave(session.options.owner);
     session.end(reason);
+    live.served.residency.leave(session);
     live.served.loop.forget(session);
-    session.options.slot.close();
+    // A checkpoint that could not be written at the end leaves an older one behind.
+    if (reason !== "drained") this.#keeper?.ended(session);
     this.#gone.add(session);
+    this.#observe({ kind: "ended", session, reason });
     live.served.admission.admit();
   }
 
   /** Takes a chunk for a session; see `StreamSession.submit`. */
   submit(session: StreamSession, input: ChunkInput): { chunk: Chunk; isRepeat: boolean } {
     this.#assertPhase();
-    return session.submit(input);
+    const taken = session.submit(input);
+    if (!taken.isRepeat) taken.chunk.takenAtMs = this.clock.now();
+    return taken;
+  }
+
+  /** The session's state after the last frame that ran. */
+  snapshot(session: StreamSession): Promise<Snapshot> {
+    return readSnapshot(this.#servedFor(session), session);
+  }
+
+  /** Replaces the session's state. Its queue must be empty. */
+  restore(session: StreamSession, snapshot: Snapshot): Promise<void> {
+    return restoreSnapshot(this.#servedFor(session), session, snapshot);
+  }
+
+  /** A new session of the same owner that goes on from this one's state, on its own. */
+  fork(session: StreamSession): Promise<StreamSession> {
+    this.#assertPhase();
+    const served = this.#servedFor(session);
+    return forkSession(served, session, (seat) => {
+      this.#keySessions.enter(session.options.owner);
+      const predictor = session.options.predictor && served.host.makePredictor();
+      const own = { id: this.#ids(), createdAtMs: this.clock.wallMs(), predictor };
+      return this.#start(served, { ...session.options, ...own }, { seat });
+    });
+  }
+
+  /** Takes the session's state off the device; its next chunk brings it back. */
+  park(session: StreamSession): Promise<void> {
+    const { loop, residency } = this.#servedFor(session);
+    session.assertQuiet();
+    return loop.between(() => residency.park(session));
+  }
+
+  /**
+   * Goes on with a session of a process that has ended, from its checkpoint. Throws when its model is
+   * not served or has changed.
+   */
+  resume(image: SessionImage): StreamSession {
+    const served = this.#servedModel(image.model);
+    assert(!this.#live.has(image.id), "a session is resumed once");
+    checkImage(served.host, image, this.limits);
+    const seat = new Seat(image.state, image.timeline.stepsDone);
+    this.#keySessions.enter(image.owner);
+    // A running prediction is no part of a checkpoint; it does not go on.
+    const session = this.#start(served, { ...image, predictor: null }, { seat, image });
+    if (session.hasFrame) served.loop.wake(session);
+    return session;
   }
 
   /** Throws unless every model can take sessions and chunks. */
   assertReady(): void {
     this.#assertPhase();
-    for (const { isLost } of this.#served.values()) if (isLost) throw lostError();
+    for (const { residency } of this.#served.values()) if (residency.isLost) throw lostError();
   }
 
   /** Takes no new sessions or chunks, and resolves when all that was taken has run. */
   async drain(): Promise<void> {
-    this.#phase = "draining";
-    for (const { admission } of this.#served.values()) {
-      admission.refuseAll(new GanglionError("draining", "The server is stopping"));
-    }
+    this.#enterPhase("draining");
+    const stopping = new GanglionError("draining", "The server is stopping");
+    for (const { admission } of this.#served.values()) admission.refuseAll(stopping);
     for (const { loop } of this.#served.values()) await loop.idle();
+  }
+
+  /** Writes checkpoints now, where there is a store. */
+  async keep(sessions: readonly StreamSession[] = this.allSessions()): Promise<void> {
+    await this.#keeper?.keepNow(sessions);
+  }
+
+  /**
+   * Keeps every session for the next process: no round begins any more, and all are on disk when this
+   * resolves. False when there is no store, or one could not be kept.
+   */
+  async suspend(): Promise<boolean> {
+    if (this.#keeper === null) return false;
+    this.#enterPhase("draining");
+    for (const { loop } of this.#served.values()) loop.pause();
+    const sessions = [...this.#live.values()].map(({ session }) => session);
+    const kept = await this.#keeper.keepAll(sessions);
+    this.#isSuspended = true;
+    for (const { session, idle, life, served } of [...this.#live.values()]) {
+      if (!kept.has(session)) continue;
+      this.#live.delete(session.id);
+      idle.stop();
+      life.stop();
+      served.loop.forget(session);
+      served.residency.leave(session);
+      session.suspend();
+    }
+    return this.#live.size === 0;
   }
 
   /** Ends all sessions at once, with what they have waiting. The executors stay open. */
   close(): void {
-    this.#phase = "draining";
-    for (const { admission } of this.#served.values()) {
+    this.#enterPhase("draining");
+    this.#keeper?.stop();
+    for (const { admission, residency } of this.#served.values()) {
       admission.refuseAll(new GanglionError("draining", "The server is stopping"));
+      residency.stop();
     }
     for (const { session } of [...this.#live.values()]) this.end(session, "drained");
     this.#gone.clear();
   }
 
+  /** How full each model is. */
+  stats(): ModelStats[] {
+    const all = [...this.#live.values()];
+    return [...this.#served.values()].map((served) =>
+      statsOf(served, all.filter((live) => live.served === served).map(({ session }) => session))
+    );
+  }
+
+  /** All open sessions, whoever owns them, oldest first. */
+  allSessions(): StreamSession[] {
+    return [...this.#live.values()].map(({ session }) => session);
+  }
+
+  #enterPhase(phase: Phase): void {
+    if (this.#phase === phase) return;
+    this.#phase = phase;
+    this.#observe({ kind: "phase", phase });
+  }
+
   #assertPhase(): void {
-    if (this.#phase === "ready") return;
-    throw new GanglionError(this.#phase, `The server is ${this.#phase}`, { retry_after_s: 1 });
+    if (this.#phase !== "ready") throw phaseError(this.#phase);
   }
 
   #serve(host: ModelHost): Served {
     const { clock, limits } = this;
-    const { scheduler } = host;
+    const residency = new Residency({
+      host,
+      clock,
+      limits,
+      onLost: () => {
+        this.#observe({ kind: "device_lost", model: host.id });
+        if (host.canRebuild) served.loop.start();
+        else this.#lose(served);
+      },
+      onRoom: () => served.admission.admit(),
+    });
     const served: Served = {
       host,
-      loop: new StepLoop({ scheduler, clock, retries: limits.stepRetries }),
+      residency,
+      loop: new StepLoop({
+        host,
+        residency,
+        clock,
+        retries: limits.stepRetries,
+        gatherMs: limits.stepGatherMs,
+        onStep: (step) => this.#observe({ kind: "step", model: host.id, step }),
+      }),
       admission: new Admission({
         clock,
         waitingMax: limits.waitingSessionsMax,
-        slots: scheduler.slots,
-        slotsFree: () => scheduler.slotsFree,
+        slots: limits.sessionsMax || host.scheduler.slots,
+        slotsFree: () => residency.room,
       }),
-      isLost: false,
     };
-    void host.executor.lost.then(() => this.#lose(served));
     return served;
   }
 
-  /** The device can do no more: every session on it ends. */
+  /** The device can do no more, and there is no other: every session on it ends. */
   #lose(served: Served): void {
-    served.isLost = true;
     served.admission.refuseAll(lostError());
     for (const live of [...this.#live.values()]) {
       if (live.served === served) this.end(live.session, "device_lost");
@@ -251,50 +407,93 @@ export class Service {
     return served;
   }
 
+  async #capture(sessions: readonly StreamSession[]): Promise<[StreamSession, SessionImage][]> {
+    const images: [StreamSession, SessionImage][] = [];
+    for (const served of this.#served.values()) {
+      const own = sessions.filter((session) => this.#live.get(session.id)?.served === served);
+      if (own.length > 0) images.push(...await captureSessions(served, own));
+    }
+    return images;
+  }
+
+  #servedFor(session: StreamSession): Served {
+    const live = this.#live.get(session.id);
+    if (live?.session !== session) throw session.goneError();
+    return live.served;
+  }
+
   #start(
     served: Served,
-    options: OpenOptions & Pick<SessionOptions, "ttlSeconds" | "record" | "predictor">,
+    options: Pick<SessionOptions, OwnOptions>,
+    origin: Origin,
   ): StreamSession {
-    const { host, loop } = served;
-    const session = new StreamSession({
-      id: this.#ids(),
-      model: host.id,
-      owner: options.owner ?? null,
-      slot: host.scheduler.open(),
-      frame: host.scheduler.frame,
-      sampleSize: host.plan.sampleSize,
-      outputStepBytes: 4 * (host.plan.outputSize + host.recordedValues(options.record)),
-      ttlSeconds: options.ttlSeconds,
-      record: options.record,
-      outputs: options.outputs ?? "ring",
-      predictor: options.predictor,
-      createdAtMs: this.clock.wallMs(),
-    }, {
-      limits: this.limits,
-      onFrames: (each) => loop.wake(each),
-      onActivity: (each) => this.#live.get(each.id)?.idle.touch(),
-      secondsFor: (frames) => Math.min(60, Math.max(1, Math.ceil(frames * loop.roundMs / 1000))),
-    });
+    const { host, loop, residency } = served;
+    const session = new StreamSession(
+      {
+        ...options,
+        model: host.id,
+        frame: host.scheduler.frame,
+        sampleSize: host.plan.sampleSize,
+        outputStepBytes: 4 * (host.plan.outputSize + host.recordedValues(options.record)),
+      },
+      {
+        limits: this.limits,
+        isKept: this.#keeper !== null,
+        onFrames: (each) => loop.wake(each),
+        onActivity: (each) => this.#touch(each),
+        onRan: (each, chunk) => this.#ran(each, chunk),
+        onReaderCame: ({ options: { owner } }) => this.#keyReaders.enter(owner),
+        onReaderLeft: ({ options: { owner } }) => this.#keyReaders.leave(owner),
+        secondsFor: (frames) => Math.min(60, Math.max(1, Math.ceil(frames * loop.roundMs / 1000))),
+      },
+      origin,
+    );
+    residency.join(session);
     const idle = new IdleWatch({
       clock: this.clock,
       ttlMs: options.ttlSeconds * 1000,
+      noticeMs: this.limits.noticeSeconds * 1000,
       isQuiet: () => session.isQuiet,
+      onNotice: (leftMs) => session.notify(expiring(this.clock, "idle", leftMs)),
       onIdle: () => this.end(session, "idle"),
     });
-    this.#live.set(session.id, { session, served, idle });
+    const life = new LifetimeWatch({
+      clock: this.clock,
+      lifeMs: this.limits.lifetimeSeconds * 1000,
+      noticeMs: this.limits.noticeSeconds * 1000,
+      onNotice: (leftMs) => session.notify(expiring(this.clock, "lifetime", leftMs)),
+      onOver: () => this.#outlived(session),
+    });
+    this.#live.set(session.id, { session, served, idle, life });
+    this.#keeper?.changed(session);
+    this.#observe({ kind: "opened", session });
     return session;
   }
-}
 
-function lostError(): GanglionError {
-  return new GanglionError("device_lost", "The device of this model was lost");
-}
+  #touch(session: StreamSession): void {
+    const live = this.#live.get(session.id);
+    live?.idle.touch();
+    live?.served.residency.touch(session);
+    this.#keeper?.changed(session);
+    session.withdraw("idle");
+    if (live?.life.isOver && session.isQuiet) this.end(session, "lifetime");
+  }
 
-function checkRange(field: string, value: number, max: number): void {
-  if (Number.isFinite(value) && value >= 0 && value <= max) return;
-  throw new GanglionError("invalid_body", `${field} must be from 0 to ${max}, got ${value}`, {
-    field,
-    min: 0,
-    max,
-  });
+  /** Nothing that was taken is dropped: the session ends when it has run. */
+  #outlived(session: StreamSession): void {
+    if (session.isQuiet) return this.end(session, "lifetime");
+    session.stopTaking("lifetime");
+  }
+
+  /** A frame ran: how late is it, and is its chunk done? */
+  #ran(session: StreamSession, chunk: Chunk): void {
+    const ms = this.clock.now() - chunk.takenAtMs;
+    const { frame, framePeriodMs } = session.options;
+    if (framePeriodMs > 0 && ms > Math.ceil(chunk.stepsRun / frame) * framePeriodMs) {
+      session.framesLate++;
+      this.#observe({ kind: "late", session });
+    }
+    if (chunk.finished && !Number.isNaN(ms)) this.#observe({ kind: "chunk", session, ms });
+    this.#keeper?.changed(session);
+  }
 }

@@ -12,6 +12,15 @@ export interface QueueShape {
   readonly sampleSize: number;
 }
 
+/** Steps that may wait in a session. */
+export function queueCapacity(
+  sampleSize: number,
+  { queueBytesMax, queueStepsMax }: Pick<Limits, "queueBytesMax" | "queueStepsMax">,
+): number {
+  const stepsByBytes = Math.floor(queueBytesMax / (4 * sampleSize));
+  return Math.max(1, Math.min(queueStepsMax, stepsByBytes));
+}
+
 export class SessionQueue {
   /** Steps that may wait at once. */
   readonly capacity: number;
@@ -25,11 +34,20 @@ export class SessionQueue {
   #framesWaiting = 0;
   #resetsWaiting = 0;
 
-  constructor({ frame, sampleSize }: QueueShape, limits: Limits) {
+  /** `known`: the chunks of a checkpoint whose numbers are remembered, in order. */
+  constructor(
+    { frame, sampleSize }: QueueShape,
+    limits: Limits,
+    { nextSeq, known }: { nextSeq: number; known: readonly Chunk[] } = { nextSeq: 0, known: [] },
+  ) {
     this.#frame = frame;
     this.seqWindow = limits.seqWindow;
-    const stepsByBytes = Math.floor(limits.queueBytesMax / (4 * sampleSize));
-    this.capacity = Math.max(1, Math.min(limits.queueStepsMax, stepsByBytes));
+    this.capacity = queueCapacity(sampleSize, limits);
+    this.#nextSeq = nextSeq;
+    for (const chunk of known) {
+      this.#known.set(chunk.seq, chunk);
+      if (!chunk.finished) this.#enqueue(chunk);
+    }
   }
 
   get nextSeq(): number {
@@ -53,6 +71,11 @@ export class SessionQueue {
   /** Steps that fit. */
   get credit(): number {
     return this.capacity - this.#stepsWaiting;
+  }
+
+  /** Chunks whose numbers are remembered, in order; those that wait are among them. */
+  get known(): Iterable<Chunk> {
+    return this.#known.values();
   }
 
   /** The oldest chunk that has steps left. */
@@ -116,9 +139,7 @@ export class SessionQueue {
   push(input: ChunkInput, plan: { startStep: number; epoch: number }): Chunk {
     const chunk = new Chunk(this.#nextSeq++, input, plan);
     this.#known.set(chunk.seq, chunk);
-    this.#waiting.push(chunk);
-    this.#count(chunk.steps, this.#framesOf(chunk.steps));
-    if (chunk.reset) this.#resetsWaiting++;
+    this.#enqueue(chunk);
     this.#forget(this.#nextSeq - this.seqWindow - 1);
     return chunk;
   }
@@ -176,6 +197,13 @@ export class SessionQueue {
     this.#waiting = [];
     this.#head = 0;
     return chunks;
+  }
+
+  #enqueue(chunk: Chunk): void {
+    const steps = chunk.steps - chunk.stepsRun;
+    this.#waiting.push(chunk);
+    this.#count(steps, this.#framesOf(steps));
+    if (chunk.reset && chunk.stepsRun === 0) this.#resetsWaiting++;
   }
 
   #framesOf(steps: number): number {

@@ -1,7 +1,6 @@
 /** What a session is made of and what it needs around it, as data. */
 import type { Limits } from "../base/limits.ts";
 import type { Chunk } from "./chunk.ts";
-import type { Session } from "./slot_scheduler.ts";
 import type { StreamSession } from "./stream_session.ts";
 
 /** Why a session ended. */
@@ -13,6 +12,16 @@ export type EndReason =
   | "device_lost"
   | "drained"
   | "moved";
+
+/** Said to readers, beside the outputs and without an id. */
+export interface Notice {
+  readonly kind: "notice";
+  readonly code: "expiring";
+  readonly reason: "idle" | "lifetime";
+  /** When it was said, and how long the session has left unless something changes. */
+  readonly atWallMs: number;
+  readonly leftMs: number;
+}
 
 export interface Epoch {
   readonly epoch: number;
@@ -48,10 +57,17 @@ export interface Predictor {
 /** What the session needs from the service around it. */
 export interface SessionSurroundings {
   readonly limits: Limits;
+  /** There are checkpoints: `StreamSession.kept` is called after each. */
+  readonly isKept: boolean;
   /** The session has a frame that a step could take. */
   readonly onFrames: (session: StreamSession) => void;
   /** A chunk was posted or finished, or the session was changed. */
   readonly onActivity: (session: StreamSession) => void;
+  /** A frame of the chunk ran, and its output is told. */
+  readonly onRan: (session: StreamSession, chunk: Chunk) => void;
+  /** A reader wants to come; throws when the session's key has too many. */
+  readonly onReaderCame: (session: StreamSession) => void;
+  readonly onReaderLeft: (session: StreamSession) => void;
   /** Seconds until `frames` waiting frames of one session may have run. */
   readonly secondsFor: (frames: number) => number;
 }
@@ -61,8 +77,6 @@ export interface SessionOptions {
   readonly model: string;
   /** Whose it is; null when the server has no keys. */
   readonly owner: string | null;
-  /** Its place in the batch. */
-  readonly slot: Session;
   readonly frame: number;
   readonly sampleSize: number;
   /** Bytes of outputs and recorded values a step. */
@@ -73,5 +87,7 @@ export interface SessionOptions {
   readonly outputs: "ring" | "hold";
   /** Null where nobody asked for predictions. */
   readonly predictor: Predictor | null;
+  /** Time between two frames of a real-time stream; 0 where none is promised. */
+  readonly framePeriodMs: number;
   readonly createdAtMs: number;
 }

@@ -23,6 +23,8 @@ export interface Outputs {
 export interface SubmitOptions {
   /** The frame starts from rest instead of the session's state. */
   readonly reset?: boolean;
+  /** As `reset`, but for this frame alone: when its step fails the state is what it was. */
+  readonly fresh?: boolean;
   /** Probe names to return with the outputs. */
   readonly record?: readonly string[];
 }
@@ -36,6 +38,7 @@ interface Pending {
   readonly input: Float32Array;
   readonly steps: number;
   readonly reset: boolean;
+  readonly fresh: boolean;
   readonly record: readonly string[];
   readonly future: Future<Outputs>;
 }
@@ -176,6 +179,7 @@ export class SlotScheduler {
       input: canonicalise(new Float32Array(frame)),
       steps,
       reset: (options.reset ?? false) || record.resetNext,
+      fresh: options.fresh ?? false,
       record: names,
       future,
     });
@@ -198,22 +202,44 @@ export class SlotScheduler {
 
   /** The session's state after the last frame that ran; rest when none did. Waits for a running step. */
   readState(session: Session): Promise<RowState> {
-    return this.#inTurn(() => {
-      const record = this.#record(session);
-      return record.fresh || record.resetNext
-        ? Promise.resolve(restState(this.executor.plan))
-        : this.executor.readState(session.slot);
-    });
+    return this.#inTurn(() => this.#read(this.#record(session)));
+  }
+
+  /** As `readState`, of several sessions at once; null for those that are no longer open. */
+  readStates(sessions: readonly Session[]): Promise<(RowState | null)[]> {
+    return this.#inTurn(() =>
+      Promise.all(sessions.map((session) => {
+        const record = this.#sessions.get(session.id);
+        return record === undefined ? Promise.resolve(null) : this.#read(record);
+      }))
+    );
   }
 
   /** Replaces the session's state; its next frame continues from there. */
   writeState(session: Session, state: RowState): Promise<void> {
+    return this.#inTurn(() => this.#write(this.#record(session), state));
+  }
+
+  /** As `writeState`, for several sessions at once; those that are no longer open are left out. */
+  writeStates(pairs: readonly (readonly [Session, RowState])[]): Promise<void> {
     return this.#inTurn(async () => {
-      const record = this.#record(session);
-      await this.executor.writeState(session.slot, state);
-      record.fresh = false;
-      record.resetNext = false;
+      await Promise.all(pairs.map(async ([session, state]) => {
+        const record = this.#sessions.get(session.id);
+        if (record !== undefined) await this.#write(record, state);
+      }));
     });
+  }
+
+  #read({ session, fresh, resetNext }: SessionRecord): Promise<RowState> {
+    return fresh || resetNext
+      ? Promise.resolve(restState(this.executor.plan))
+      : this.executor.readState(session.slot);
+  }
+
+  async #write(record: SessionRecord, state: RowState): Promise<void> {
+    await this.executor.writeState(record.session.slot, state);
+    record.fresh = false;
+    record.resetNext = false;
   }
 
   #record(session: Session): SessionRecord {
@@ -269,7 +295,7 @@ export class SlotScheduler {
 function claimHead(record: SessionRecord): Claim | null {
   for (let pending = record.queue.shift(); pending; pending = record.queue.shift()) {
     if (pending.future.claim()) {
-      return { record, pending, fresh: record.fresh || pending.reset };
+      return { record, pending, fresh: record.fresh || pending.reset || pending.fresh };
     }
     // A reset that was asked for is not cancelled with the frame that carried it.
     if (pending.reset) record.fresh = true;

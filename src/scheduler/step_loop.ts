@@ -1,28 +1,47 @@
 /**
  * The loop of one model: as long as frames wait it runs rounds, each with the head frame of every
- * session that has one, and lets everything else have its turn in between. A failed round gives its
- * frames back; a frame on its last try runs alone, so that a bad one takes no neighbour along.
+ * session that has one and holds a slot, and lets everything else have its turn in between. A failed
+ * round gives its frames back; a frame on its last try runs alone, so that a bad one takes no
+ * neighbour along. What reads or moves state runs between two rounds.
  */
 import { type Clock, nextTurn } from "../base/clock.ts";
-import type { Outputs, SlotScheduler } from "./slot_scheduler.ts";
+import type { ModelHost } from "./model_host.ts";
+import type { RanStep } from "./observer.ts";
+import type { Residency } from "./residency.ts";
+import type { Outputs } from "./slot_scheduler.ts";
 import type { StreamSession } from "./stream_session.ts";
 
 export interface StepLoopOptions {
-  readonly scheduler: SlotScheduler;
+  readonly host: ModelHost;
+  readonly residency: Residency;
   readonly clock: Clock;
   /** Times a failed frame is run again. */
   readonly retries: number;
+  /** How long a frame may wait for other sessions to share its step. */
+  readonly gatherMs: number;
+  readonly onStep: (step: RanStep) => void;
 }
 
 /** Weight of the newest round in the mean. */
 const NEWEST = 0.1;
+/** An action that meets lost devices is begun again so many times. */
+const ACTION_TRIES = 5;
+
+interface Action {
+  readonly run: () => Promise<void>;
+  readonly fail: (error: unknown) => void;
+  tries: number;
+}
 
 export class StepLoop {
   readonly #options: StepLoopOptions;
   readonly #ready = new Set<StreamSession>();
+  readonly #actions: Action[] = [];
   #isRunning = false;
+  #isPaused = false;
   #idle: PromiseWithResolvers<void> | null = null;
   #roundMs = 0;
+  #gathered: PromiseWithResolvers<void> | null = null;
 
   constructor(options: StepLoopOptions) {
     this.#options = options;
@@ -36,14 +55,39 @@ export class StepLoop {
   /** The session has a frame that a step could take. Starts the loop when it rests. */
   wake(session: StreamSession): void {
     this.#ready.add(session);
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    void this.#run();
+    if (this.#isFull()) this.#gathered?.resolve();
+    this.start();
   }
 
   /** The session has ended. */
   forget(session: StreamSession): void {
     this.#ready.delete(session);
+    if (this.#isFull()) this.#gathered?.resolve();
+  }
+
+  /** There may be something to do. */
+  start(): void {
+    if (this.#isRunning || !this.#hasWork) return;
+    this.#isRunning = true;
+    void this.#run();
+  }
+
+  /**
+   * Runs an action while no step runs; its result. When the device is lost under it, it runs again
+   * on the next one: until it has resolved it must have changed nothing.
+   */
+  between<T>(action: () => Promise<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const run = async () => resolve(await action());
+    this.#actions.push({ run, fail: reject, tries: 0 });
+    this.#gathered?.resolve();
+    this.start();
+    return promise;
+  }
+
+  /** No round begins any more; what waits goes on waiting. */
+  pause(): void {
+    this.#isPaused = true;
   }
 
   /** Resolves when no frame waits. */
@@ -54,24 +98,96 @@ export class StepLoop {
     }
   }
 
+  get #hasWork(): boolean {
+    const hasFrames = this.#ready.size > 0 && !this.#isPaused && !this.#options.residency.isLost;
+    return hasFrames || this.#actions.length > 0 || this.#options.residency.hasWork;
+  }
+
   async #run(): Promise<void> {
     // The first turn lets the chunks that arrive together run together.
-    for (await nextTurn(); this.#ready.size > 0; await nextTurn()) {
-      const together: StreamSession[] = [];
-      const alone: StreamSession[] = [];
-      for (const session of this.#ready) {
-        if (!session.hasFrame) this.#ready.delete(session);
-        else (this.#isLastTry(session) ? alone : together).push(session);
-      }
-      if (together.length > 0) await this.#round(together);
-      for (const session of alone) {
-        if (session.hasFrame && this.#ready.has(session)) await this.#round([session]);
-      }
-    }
+    for (await nextTurn(); this.#hasWork; await nextTurn()) await this.#turn();
     // Without a turn in between, or a session woken in it would be missed.
     this.#isRunning = false;
     this.#idle?.resolve();
     this.#idle = null;
+  }
+
+  async #turn(): Promise<void> {
+    const { residency, gatherMs } = this.#options;
+    if (residency.isLost && residency.hasWork) return await residency.recover();
+    await this.#act();
+    if (residency.isLost) return;
+    try {
+      await residency.checkpoint();
+    } catch (error) {
+      // Without a loss the journals stay, and are tried again when they have grown.
+      if (await residency.wasLost(error)) return;
+    }
+    if (this.#isPaused) return;
+    if (gatherMs > 0) await this.#gather();
+    if (this.#actions.length === 0 && !residency.isLost) await this.#rounds();
+  }
+
+  /** Runs the actions that wait. */
+  async #act(): Promise<void> {
+    for (let action = this.#actions.shift(); action; action = this.#actions.shift()) {
+      try {
+        await action.run();
+      } catch (error) {
+        if (!await this.#options.residency.wasLost(error) || ++action.tries >= ACTION_TRIES) {
+          action.fail(error);
+          continue;
+        }
+        this.#actions.unshift(action);
+        return;
+      }
+    }
+  }
+
+  async #rounds(): Promise<void> {
+    const { residency, retries } = this.#options;
+    const ready: StreamSession[] = [];
+    for (const session of this.#ready) {
+      if (session.hasFrame) ready.push(session);
+      else this.#ready.delete(session);
+    }
+    try {
+      await residency.bring(ready);
+    } catch (error) {
+      if (await residency.wasLost(error)) return;
+      for (const session of ready) {
+        if (residency.isSeated(session) || !session.hasFrame) continue;
+        session.take();
+        session.giveBack(retries);
+      }
+    }
+    const seated = ready.filter((session) => residency.isSeated(session) && session.hasFrame);
+    const together: StreamSession[] = [];
+    const alone: StreamSession[] = [];
+    for (const session of seated) (this.#isLastTry(session) ? alone : together).push(session);
+    if (together.length > 0) await this.#round(together);
+    for (const session of alone) {
+      if (residency.isLost) return;
+      if (session.hasFrame && residency.isSeated(session)) await this.#round([session]);
+    }
+  }
+
+  /** Every session with a slot has a frame: there is nobody to wait for. */
+  #isFull(): boolean {
+    const { slots, slotsFree } = this.#options.host.scheduler;
+    return this.#ready.size >= slots - slotsFree;
+  }
+
+  /** Waits until every session with a slot has a frame, for `gatherMs` at most. */
+  async #gather(): Promise<void> {
+    for (const session of this.#ready) if (!session.hasFrame) this.#ready.delete(session);
+    if (this.#ready.size === 0 || this.#isFull() || this.#actions.length > 0) return;
+    const { clock, gatherMs } = this.#options;
+    this.#gathered = Promise.withResolvers<void>();
+    const timer = clock.after(gatherMs, this.#gathered.resolve);
+    await this.#gathered.promise;
+    timer.cancel();
+    this.#gathered = null;
   }
 
   #isLastTry(session: StreamSession): boolean {
@@ -79,25 +195,30 @@ export class StepLoop {
   }
 
   async #round(sessions: readonly StreamSession[]): Promise<void> {
-    const { scheduler, clock, retries } = this.#options;
+    const { host, residency, clock, retries } = this.#options;
+    const { scheduler } = host;
     const begin = clock.now();
     const futures = sessions.map((session) => {
       const { input, reset } = session.take();
-      return scheduler.submit(session.options.slot, input, {
-        reset,
+      return scheduler.submit(session.seat.slot!, input, {
+        fresh: reset,
         record: session.options.record,
       });
     });
-    // The scheduler tells every future its own outcome, so its throw says nothing more.
-    await scheduler.step().catch(() => undefined);
+    // The scheduler tells every future its own outcome as well.
+    const error = await scheduler.step().then(() => null, (cause: unknown) => cause);
     const outcomes = await Promise.allSettled(futures.map((future) => future.result()));
     outcomes.forEach((outcome, i) => {
       const session = sessions[i]!;
       if (session.endReason !== null) return;
-      if (outcome.status === "fulfilled") session.commit(ownOutputs(outcome.value));
-      else session.giveBack(retries);
+      if (outcome.status === "rejected") session.giveBack(retries);
+      else residency.ran(session, session.commit(ownOutputs(outcome.value)));
     });
-    this.#roundMs += NEWEST * (clock.now() - begin - this.#roundMs);
+    const ms = clock.now() - begin;
+    this.#roundMs += NEWEST * (ms - this.#roundMs);
+    const failed = error !== null;
+    this.#options.onStep({ rows: sessions.length, slots: scheduler.slots, ms, failed });
+    if (failed) await residency.wasLost(error);
   }
 }
 

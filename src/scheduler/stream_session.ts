@@ -5,13 +5,16 @@
  */
 import { assert } from "../base/assert.ts";
 import { GanglionError } from "../base/errors.ts";
-import type { Chunk, ChunkInput } from "./chunk.ts";
-import { EVENT_BYTES, Outbox, type OutputEvent } from "./outbox.ts";
+import type { SessionImage } from "../checkpoint/mod.ts";
+import { Chunk, type ChunkInput } from "./chunk.ts";
+import { EVENT_BYTES, Outbox, type OutboxEvent, type OutputEvent } from "./outbox.ts";
 import { OutputReader, type ReadFrom } from "./reader.ts";
+import type { Seat } from "./seat.ts";
 import { SessionQueue } from "./session_queue.ts";
 import type {
   EndReason,
   Epoch,
+  Notice,
   SessionOptions,
   SessionSurroundings,
   TakenFrame,
@@ -19,22 +22,67 @@ import type {
 import type { Outputs } from "./slot_scheduler.ts";
 import { Timeline } from "./timeline.ts";
 
+/** Where a session begins: at rest with step 0, at a step with the state of its seat, or as it was. */
+export interface Origin {
+  readonly seat: Seat;
+  readonly image?: SessionImage;
+}
+
+/** What who sends the first chunk after a roll-back must know. */
+interface RollBack {
+  readonly epoch: number;
+  readonly toStep: number;
+  readonly nextSeq: number;
+}
+
 export class StreamSession {
   readonly options: SessionOptions;
+  readonly seat: Seat;
   readonly outbox: Outbox;
   readonly queue: SessionQueue;
+  /** Chunks up to this number survive the end of the process; null for none. */
+  durableSeq: number | null = null;
   readonly #around: SessionSurroundings;
   readonly #readers = new Set<OutputReader>();
-  readonly #timeline = new Timeline();
+  readonly #timeline: Timeline;
   #restNext = false; // a reset that no frame has carried out yet
+  #rolledBack: RollBack | null = null;
+  #mustAccept = false; // nobody has acknowledged the roll-back yet
+  #epochKept: number; // a crash cannot make us use epochs up to this one again
+  #untold: OutboxEvent | null = null; // waits until its epoch is kept
+  #freed = 0; // times that chunk numbers became free again
+  #freedAtImage = 0;
   #taken: TakenFrame | null = null;
   #endReason: EndReason | null = null;
+  #refusal: EndReason | null = null;
+  #notice: Notice | null = null;
+  /** Frames whose output came later than the frame period allows. */
+  framesLate = 0;
 
-  constructor(options: SessionOptions, around: SessionSurroundings) {
+  constructor(options: SessionOptions, around: SessionSurroundings, { seat, image }: Origin) {
     this.options = options;
+    this.seat = seat;
     this.#around = around;
+    this.#epochKept = around.isKept ? 1 : Infinity;
     this.outbox = new Outbox(around.limits.ringBytesMax, options.outputs === "hold");
-    this.queue = new SessionQueue(options, around.limits);
+    this.#timeline = new Timeline(image?.timeline ?? { step: seat.baseStep });
+    const chunks = image?.chunks.map((each) => Chunk.fromImage(each)) ?? [];
+    this.queue = new SessionQueue(options, around.limits, {
+      nextSeq: image?.nextSeq ?? 0,
+      known: chunks.filter((_, i) => image!.chunks[i]!.isKnown),
+    });
+    image?.events.forEach((each, i) => {
+      const event = "chunk" in each
+        ? { ...each, chunk: chunks[each.chunk]! } as OutputEvent
+        : each as OutboxEvent;
+      if (event.kind === "output") event.chunk.restoreOutput(event);
+      this.outbox.push(event, i < image.eventsReceived);
+    });
+    for (const chunk of chunks) chunk.restored();
+    if (image !== undefined) {
+      if (this.queue.nextSeq > 0) this.durableSeq = this.queue.nextSeq - 1;
+      this.#tellRollBack(this.stepsDone, { isCut: true, epoch: image.epochReserved + 1 });
+    }
   }
 
   get id(): string {
@@ -61,6 +109,11 @@ export class StreamSession {
     return this.#readers.size;
   }
 
+  /** The next frame starts from rest, whatever the seat holds. */
+  get restNext(): boolean {
+    return this.#restNext;
+  }
+
   /** Nothing waits or runs. */
   get isQuiet(): boolean {
     return this.queue.stepsWaiting === 0;
@@ -68,7 +121,14 @@ export class StreamSession {
 
   /** Whether a step could take a frame now. */
   get hasFrame(): boolean {
-    return this.#taken === null && this.queue.stepsWaiting > 0;
+    return this.#taken === null && this.queue.stepsWaiting > 0 && !this.isHeld;
+  }
+
+  /** The next frame would tell an epoch that a crash could bring a second time. */
+  get isHeld(): boolean {
+    const head = this.queue.head;
+    const begins = head !== undefined && head.reset && head.stepsRun === 0 ? 1 : 0;
+    return this.epoch + begins > this.#epochKept;
   }
 
   /** Failed runs of the frame at the head. */
@@ -78,10 +138,13 @@ export class StreamSession {
 
   /**
    * Queues a chunk. A number that was given before makes no second chunk: `isRepeat`. Throws
-   * without any effect when the number, the queue or the ring say no.
+   * without any effect when the number, the queue or the ring say no. After a roll-back the first
+   * chunk that has neither a number nor the epoch is refused once.
    */
   submit(input: ChunkInput): { chunk: Chunk; isRepeat: boolean } {
     this.assertOpen();
+    this.#assertTaking();
+    this.#assertRollBackKnown(input);
     const repeated = this.queue.repeated(input);
     if (repeated !== null) return { chunk: repeated, isRepeat: true };
     this.queue.assertRoom(input.steps, this.#around.secondsFor);
@@ -105,16 +168,83 @@ export class StreamSession {
   /** The state goes back to rest before the next step. Needs an empty queue. */
   reset(): void {
     this.assertOpen();
-    if (!this.isQuiet) {
-      throw new GanglionError(
-        "session_busy",
-        `The session has ${this.queue.framesWaiting} frames waiting`,
-        { frames_waiting: this.queue.framesWaiting },
+    this.assertQuiet();
+    this.#restNext = true;
+    this.seat.rebase(null, this.stepsDone); // nothing before it is ever needed again
+    this.#timeline.newEpoch();
+    this.options.predictor?.reset();
+    this.#around.onActivity(this);
+  }
+
+  /** For the service: the seat holds another state. Steps are counted on from `step`. */
+  restored(step: number): void {
+    this.#restNext = false;
+    this.#timeline.newEpoch(step);
+    this.options.predictor?.reset();
+    this.outbox.clear();
+    this.#around.onActivity(this);
+    this.#tellReaders();
+  }
+
+  /** For the service: the seat holds the state at an earlier step; chunks from `seq` on are lost. */
+  rollBack(toStep: number, seq: number): void {
+    for (const chunk of this.#forgetFrom(seq)) {
+      chunk.fail(
+        new GanglionError("rolled_back", `Chunk ${chunk.seq} was lost with the device`, {
+          seq: chunk.seq,
+          to_step: toStep,
+          next_chunk_seq: seq,
+          epoch: this.epoch + 1,
+        }),
       );
     }
-    this.#restNext = true;
-    this.#timeline.newEpoch();
+    this.#taken = null;
+    this.#tellRollBack(toStep);
     this.#around.onActivity(this);
+    this.#tellReaders();
+  }
+
+  /** For the service: another device took over, whose last bits may differ. */
+  numericsChanged(was: string, numerics: string): void {
+    this.outbox.push({ kind: "numerics", position: this.#timeline.mark(), was, numerics });
+    this.#tellReaders();
+  }
+
+  /** For the service: a checkpoint is safe, or cannot be written (null), which must stop nobody. */
+  kept(image: SessionImage | null): void {
+    const isNewest = this.#freed === this.#freedAtImage;
+    if (image !== null && image.nextSeq > 0 && isNewest) this.durableSeq = image.nextSeq - 1;
+    this.#epochKept = image?.epochReserved ?? Infinity;
+    const untold = this.#untold;
+    if (untold !== null && untold.position.epoch <= this.#epochKept) {
+      this.#untold = null;
+      this.outbox.push(untold);
+      this.#tellReaders();
+    }
+    if (this.hasFrame) this.#around.onFrames(this);
+  }
+
+  /** For the service: all of the session but its state, as data that does not change any more. */
+  image(): Omit<SessionImage, "modelDigest" | "numerics" | "state"> {
+    const { id, model, owner, ttlSeconds, record, outputs, framePeriodMs, createdAtMs } =
+      this.options;
+    this.#freedAtImage = this.#freed;
+    const { events } = this.outbox;
+    const known = new Set(this.queue.known);
+    const chunks = new Set(known);
+    for (const event of events) if (event.kind === "output") chunks.add(event.chunk);
+    const index = new Map([...chunks].map((chunk, i) => [chunk, i]));
+    return {
+      ...{ id, model, owner, ttlSeconds, record, outputs, framePeriodMs, createdAtMs },
+      timeline: this.#timeline.toImage(),
+      epochReserved: this.epoch + this.queue.resetsWaiting,
+      nextSeq: this.queue.nextSeq,
+      chunks: [...chunks].map((chunk) => chunk.toImage(known.has(chunk))),
+      events: events.map((event) =>
+        event.kind === "output" ? { ...event, chunk: index.get(event.chunk)! } : event
+      ),
+      eventsReceived: this.outbox.receivedCount,
+    };
   }
 
   /** A reader of the outputs; also of a session that has ended. */
@@ -127,14 +257,19 @@ export class StreamSession {
         { readers_max: readersMax, retry_after_s: 1 },
       );
     }
+    this.#around.onReaderCame(this);
     const reader = new OutputReader(this.outbox, {
-      from: typeof from === "string" || this.#timeline.knows(from) ? from : "unknown",
+      from: typeof from === "string" ? from : this.#timeline.resolve(from) ?? "unknown",
       bytesMax: readerBytesMax,
       isOver: () => this.#endReason !== null,
-      onClose: () => this.#readers.delete(reader),
+      onClose: () => {
+        this.#readers.delete(reader);
+        this.#around.onReaderLeft(this);
+      },
       now: { epoch: this.epoch, step: this.stepsDone },
     });
     this.#readers.add(reader);
+    if (this.#notice !== null) reader.tell(this.#notice);
     return reader;
   }
 
@@ -151,8 +286,9 @@ export class StreamSession {
   }
 
   /** For the loop: the taken frame ran. */
-  commit({ data, probes }: Outputs): void {
-    const { chunk, steps, reset } = this.#release();
+  commit({ data, probes }: Outputs): TakenFrame {
+    const taken = this.#release();
+    const { chunk, steps, reset } = taken;
     const startStep = this.stepsDone;
     if (chunk.stepsRun === 0) {
       if (chunk.reset) this.#timeline.newEpoch();
@@ -166,7 +302,9 @@ export class StreamSession {
     this.queue.ran(chunk, steps);
     this.outbox.push(event);
     if (chunk.finished) this.#around.onActivity(this);
+    this.#around.onRan(this, chunk);
     this.#tellReaders();
+    return taken;
   }
 
   /** For the loop: the step failed. The frame stays at the head, and is given up after `retries`. */
@@ -175,7 +313,7 @@ export class StreamSession {
     chunk.attempts++;
     if (chunk.attempts <= retries) return;
     const atStep = this.stepsDone;
-    for (const dropped of this.queue.rollBackTo(chunk.seq)) {
+    for (const dropped of this.#forgetFrom(chunk.seq)) {
       const code = dropped === chunk ? "step_failed" : "after_failed_chunk";
       const facts = { seq: dropped.seq, at_step: atStep };
       dropped.fail(
@@ -193,13 +331,37 @@ export class StreamSession {
     this.#tellReaders();
   }
 
+  /** For the service: something that readers should know soon, also those who come later. */
+  notify(notice: Notice): void {
+    this.#notice = notice;
+    for (const reader of this.#readers) reader.tell(notice);
+    this.#tellReaders();
+  }
+
+  /** For the service: a notice that no longer holds. */
+  withdraw(reason: Notice["reason"]): void {
+    if (this.#notice?.reason === reason) this.#notice = null;
+  }
+
+  /** For the service: what was taken still runs, nothing more is taken. */
+  stopTaking(reason: EndReason): void {
+    this.#refusal = reason;
+  }
+
   /** For the service: the session is over. Drops what waits; readers get the rest and `end`. */
   end(reason: EndReason): void {
     assert(this.#endReason === null, "a session ends once");
     this.#endReason = reason;
+    this.#notice = null;
     this.#taken = null;
     for (const chunk of this.queue.clear()) chunk.fail(this.goneError());
     this.#tellReaders();
+  }
+
+  /** For the service: the process ends, the session goes on in the next one. Sends all away. */
+  suspend(): void {
+    for (const chunk of this.queue.known) chunk.stopWaiting();
+    this.closeReaders();
   }
 
   /** Closes all readers, whatever they have read. */
@@ -228,6 +390,61 @@ export class StreamSession {
     predictor?.push(outputs);
     const prediction = predictor?.prediction() ?? null;
     return prediction === null ? {} : { prediction };
+  }
+
+  /** Throws `session_busy` when frames wait. */
+  assertQuiet(): void {
+    if (this.isQuiet) return;
+    throw new GanglionError(
+      "session_busy",
+      `The session has ${this.queue.framesWaiting} frames waiting`,
+      { frames_waiting: this.queue.framesWaiting },
+    );
+  }
+
+  /** Numbers from `seq` on are free again; the chunks that were still to run. */
+  #forgetFrom(seq: number): Chunk[] {
+    if (this.durableSeq !== null && this.durableSeq >= seq) {
+      this.durableSeq = seq === 0 ? null : seq - 1;
+    }
+    this.#freed++;
+    return this.queue.rollBackTo(seq);
+  }
+
+  #tellRollBack(toStep: number, how: { isCut?: boolean; epoch?: number } = {}): void {
+    this.#timeline.newEpoch(toStep, how);
+    const { nextSeq } = this.queue;
+    const event = { kind: "rolled_back", position: this.#timeline.mark(), nextSeq } as const;
+    if (how.isCut || this.epoch <= this.#epochKept) this.outbox.push(event);
+    else this.#untold = event;
+    this.#rolledBack = { epoch: this.epoch, toStep, nextSeq };
+    this.#mustAccept = true;
+  }
+
+  #assertRollBackKnown({ seq, epoch }: ChunkInput): void {
+    const rolledBack = this.#rolledBack;
+    const mustAccept = this.#mustAccept;
+    this.#mustAccept = false;
+    if (rolledBack === null) return;
+    const isStale = epoch !== undefined && epoch < rolledBack.epoch;
+    if (!isStale && (!mustAccept || seq !== undefined || epoch !== undefined)) return;
+    throw new GanglionError(
+      "rolled_back",
+      `The session was rolled back to step ${rolledBack.toStep}`,
+      {
+        to_step: rolledBack.toStep,
+        next_chunk_seq: rolledBack.nextSeq,
+        epoch: rolledBack.epoch,
+      },
+    );
+  }
+
+  #assertTaking(): void {
+    if (this.#refusal === null) return;
+    throw new GanglionError("session_gone", `The session is ending (${this.#refusal})`, {
+      reason: this.#refusal,
+      steps_done: this.stepsDone,
+    });
   }
 
   #release(): TakenFrame {

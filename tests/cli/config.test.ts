@@ -47,6 +47,7 @@ describe("settings", () => {
       dialect: "sinabs",
       gain: "unit",
       spikes: "many",
+      log: "json",
     };
     for (const name of ALL) {
       const given = values[name] ?? "1";

@@ -85,6 +85,35 @@ describe.each(RUNTIMES)("on %s", (runtime) => {
     expect([code, stderr.includes("hush-hush")]).toEqual([0, false]);
   });
 
+  test("--log json: every line is JSON, one of them each request; text: a line each", async () => {
+    const trace = "0af7651916cd43dd8448eb211c80319c";
+    const ask = async (mode: string) => {
+      const server = await serve(runtime, ["--log", mode]);
+      await (await fetch(`${server.url}/v1/sessions/a%0Ab?ticket=hush`, {
+        headers: { "x-request-id": "mine-1", traceparent: `00-${trace}-b7ad6b7169203331-01` },
+      })).arrayBuffer();
+      return (await server.end()).stderr.trim().split("\n");
+    };
+    const json = (await ask("json")).map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(json.every(({ time, level }) => typeof time === "string" && level === "info")).toBe(
+      true,
+    );
+    expect(json.filter(({ request_id }) => request_id !== undefined)).toMatchObject([{
+      request_id: "mine-1",
+      method: "GET",
+      route: "/v1/sessions/:session",
+      status: 404,
+      code: "session_unknown",
+      trace_id: trace,
+    }]);
+    expect(JSON.stringify(json)).not.toContain("hush");
+    const lines = (await ask("text")).filter((line) => line.includes("mine-1"));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(
+      /^\S+Z GET \/v1\/sessions\/a%0Ab 404 [\d.]+ms id=mine-1 session_unknown trace=0af7\w+$/,
+    );
+  });
+
   test("a port that is taken is said", async () => {
     const server = await serve(runtime, []);
     const port = new URL(server.url).port;
@@ -133,8 +162,14 @@ test("what cannot be served is refused before a port is opened", async () => {
     [["serve", DIGITS, "--host", "::"], 2, /opens the server to others/],
     [["serve", DIGITS, DIGITS], 2, /Two models have the id "digits".*--name/],
     [["serve", DIGITS, "--name", "a", "--name", "b"], 2, /2 names for 1 models/],
-    [["serve", DIGITS, "--state-dir", "x"], 2, /--state-dir is not built yet/],
+    [["serve", DIGITS, "--state-dir", DIGITS], 2, /--state-dir .* cannot be used/],
     [["serve", DIGITS, "--limit", "slots=0"], 2, /slots takes a whole number/],
+    [
+      ["serve", DIGITS, "--limit", "memoryBytesMax=1000000"],
+      2,
+      /8 slots need \d+ MiB and there are/,
+    ],
+    [["serve", DIGITS, "--log", "xml"], 2, /takes json, text, off/],
     [["serve", "absent.nir"], 1, /absent\.nir does not exist/],
     [["serve", recording(1)], 1, /1\.npy: The file does not begin as HDF5/],
     [["serve", DIGITS, "--output", "x"], 2, /--output is not a flag of this command/],

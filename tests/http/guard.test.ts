@@ -182,16 +182,7 @@ describe("every answer", () => {
     const { send, open } = makeWorld();
     const path = `/v1/sessions/${await open()}`;
     const later = [
-      ["GET", `${path}/state`],
-      ["PUT", `${path}/state`],
-      ["POST", `${path}/fork`],
-      ["POST", `${path}/park`],
-      ["POST", `${path}/ticket`],
       ["POST", `${path}/transfer`],
-      ["GET", "/v1/outputs?session=a"],
-      ["GET", "/v1/slots"],
-      ["GET", "/v1/events"],
-      ["GET", "/metrics"],
       ["GET", "/docs"],
     ] as const;
     for (const [method, to] of later) await expectProblem(await send(to, { method }), "not_built");

@@ -35,6 +35,8 @@ test("open, post, wait, watch, close", async () => {
     ttl_s: 300,
     record: [],
     outputs: "ring",
+    frame_period_ms: 0,
+    frames_late: 0,
   });
 
   const events = new EventClient(await world.send("/v1/sessions/session0/outputs"));

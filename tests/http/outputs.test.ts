@@ -425,7 +425,11 @@ describe("readers", () => {
   });
 
   test("a stalled reader of an ended session is closed when the session is forgotten", async () => {
-    const world = makeWorld({ plans: [leakyPlan()], frame: 256 });
+    const world = makeWorld({
+      plans: [leakyPlan()],
+      frame: 256,
+      limits: { readerStallSeconds: 3600 },
+    });
     const id = await world.open();
     const answer = await world.send(`/v1/sessions/${id}/outputs`);
     for (let i = 0; i < 60; i++) await world.post(id, new Random(i).floats(1024), "?wait=true");
@@ -435,8 +439,8 @@ describe("readers", () => {
     expect(session.readers).toBe(1);
     await world.clock.advance(600_000);
     expect(session.readers).toBe(0);
-    expect(world.clock.timers).toBe(0);
     const late = new EventClient(answer);
     await late.ended();
+    expect(world.clock.timers).toBe(0);
   });
 });

@@ -69,7 +69,7 @@ test("a server takes the folder's frame, unless it is told another", async () =>
     const server = await createServer({ ...options, ...(frame === undefined ? {} : { frame }) });
     expect(server.models.map(({ id, executor }) => [id, executor.frame]))
       .toEqual([["net", wanted]]);
-    await server.close(0);
+    await server.close();
   }
 });
 
@@ -90,7 +90,7 @@ test("a served run says what it sees", async () => {
   const answer = await post(`/${id}/chunks?wait=true`, "application/x-npy", seven);
   const { prediction } = await answer.json() as { prediction: unknown };
   expect(prediction).toEqual({ class: 7, label: "7", score: 11 });
-  await server.close(0);
+  await server.close();
 });
 
 test("the program of docs/runs.md runs", async () => {

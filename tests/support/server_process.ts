@@ -9,17 +9,27 @@ export interface ServerProcess extends AsyncDisposable {
   readonly talk: () => string;
   /** SIGTERM, then the exit code. */
   readonly stop: () => Promise<number>;
+  /** SIGKILL, then nothing more. */
+  readonly kill: () => Promise<void>;
 }
 
 const READY_MS = 60_000;
 
-export async function startServer(
+export function startServer(
   runtime: "deno" | "bun",
   args: readonly string[],
 ): Promise<ServerProcess> {
+  return startProgram(runtime, "src/cli/main.ts", ["serve", "--port", "0", ...args]);
+}
+
+/** As `startServer`, for any program (path below the root) that prints the same line. */
+export async function startProgram(
+  runtime: "deno" | "bun",
+  program: string,
+  args: readonly string[],
+): Promise<ServerProcess> {
   const { command, args: prefix, env } = runtimeCommand(runtime);
-  const main = join(ROOT, "src/cli/main.ts");
-  const child = Bun.spawn([command, ...prefix, main, "serve", "--port", "0", ...args], {
+  const child = Bun.spawn([command, ...prefix, join(ROOT, program), ...args], {
     cwd: ROOT,
     env,
     stdin: "ignore",
@@ -52,8 +62,14 @@ export async function startServer(
     await listening;
     return code;
   };
+  const kill = async () => {
+    child.kill("SIGKILL");
+    await child.exited;
+    await listening;
+  };
   return {
     url,
+    kill,
     pid: child.pid,
     talk: () => talk,
     stop,

@@ -5,7 +5,7 @@ import type { Chunk, ChunkOutputs, StreamSession } from "../../scheduler/mod.ts"
 import { bestType } from "../accept.ts";
 import { mediaTypeOf, readBody } from "../body.ts";
 import { CHUNK_TYPES, type ChunkType, decodeChunk } from "../chunk_codec.ts";
-import type { AppDeps, Context } from "../context.ts";
+import { type AppDeps, type Context, flagOf } from "../context.ts";
 import { describeChunk } from "../describe.ts";
 import { chunkDigest } from "../digest.ts";
 import { bytesOf, encodeProbes, encodeValues } from "../encode_outputs.ts";
@@ -26,9 +26,14 @@ export function chunkRoutes({ service, limits, clock }: Deps) {
   /** The chunk of a request, decoded and queued. Refuses before anything is queued. */
   async function take(c: Context, wait: boolean): Promise<[StreamSession, Chunk]> {
     const type = mediaTypeOf(c, CHUNK_TYPES) as ChunkType;
-    const seq = seqOf(c.req.header("chunk-seq"));
+    const seq = countOf(c, "Chunk-Seq");
+    const epoch = countOf(c, "Session-Epoch");
     find(c); // an ended session answers before its body is read
-    const body = await readBody(c, limits.bodyBytesMax);
+    const body = await readBody(c, {
+      bytesMax: limits.bodyBytesMax,
+      seconds: limits.bodySeconds,
+      clock,
+    });
     const session = find(c);
     const { values, steps, reset } = decodeChunk(type, body, {
       sampleShape: service.model(session.options.model).plan.sampleShape,
@@ -36,7 +41,7 @@ export function chunkRoutes({ service, limits, clock }: Deps) {
     });
     if (wait) assertAnswerFits(session, steps);
     const digest = chunkDigest(type, body);
-    const { chunk } = service.submit(session, { values, steps, reset, seq, digest });
+    const { chunk } = service.submit(session, { values, steps, reset, seq, digest, epoch });
     return [session, chunk];
   }
 
@@ -104,27 +109,21 @@ export function chunkRoutes({ service, limits, clock }: Deps) {
       return c.json(describeChunk(session, chunk), 202);
     },
 
-    cancel(c: Context) {
+    async cancel(c: Context) {
       const session = find(c);
       const seq = /^\d{1,15}$/.test(c.req.param("seq")!) ? Number(c.req.param("seq")) : NaN;
       session.cancel(seq);
+      // It must not run after a crash either.
+      await service.keep([session]);
       return c.body(null, 204);
     },
   };
 }
 
-function seqOf(header: string | undefined): number | undefined {
-  if (header === undefined) return undefined;
-  if (/^\d{1,15}$/.test(header)) return Number(header);
-  throw new GanglionError("bad_header", "Chunk-Seq must be a whole number from 0", {
-    header: "Chunk-Seq",
-  });
-}
-
-/** A query parameter that is true or false. */
-function flagOf(c: Context, name: string): boolean {
-  const value = c.req.query(name);
-  if (value === undefined || value === "false") return false;
-  if (value === "true") return true;
-  throw new GanglionError("invalid_query", `${name} must be true or false`, { parameter: name });
+/** A header that is a whole number. */
+function countOf(c: Context, header: string): number | undefined {
+  const value = c.req.header(header);
+  if (value === undefined) return undefined;
+  if (/^\d{1,15}$/.test(value)) return Number(value);
+  throw new GanglionError("bad_header", `${header} must be a whole number from 0`, { header });
 }

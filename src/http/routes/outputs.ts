@@ -1,63 +1,161 @@
 /**
- * The event stream of a session. The reader is a cursor into the session's ring, and moves only
- * while the stream has room; both are closed together, whoever ends first.
+ * Event streams of sessions, one or several in a stream. A reader is a cursor into its session's ring,
+ * and moves only while the stream has room; all are closed together, whoever ends first.
  */
 import { GanglionError } from "../../base/errors.ts";
-import type { ModelHost, ReadFrom } from "../../scheduler/mod.ts";
-import { bestType } from "../accept.ts";
+import type {
+  ModelHost,
+  OutputReader,
+  Position,
+  ReaderEvent,
+  ReadFrom,
+  StreamSession,
+} from "../../scheduler/mod.ts";
+import { assertEventStream } from "../accept.ts";
 import type { AppDeps, Context } from "../context.ts";
 import { type Encoding, ENCODINGS } from "../encode_outputs.ts";
-import { eventWriter, openingText, parseId } from "../output_events.ts";
-import { EVENT_STREAM_HEADERS, EventStream } from "../sse.ts";
+import {
+  cursorText,
+  eventWriter,
+  idOf,
+  openingText,
+  parseCursors,
+  parseId,
+  type WireEvent,
+} from "../output_events.ts";
+import { EVENT_STREAM_HEADERS, type EventStream, type EventStreams, eventText } from "../sse.ts";
+import type { Tickets } from "../tickets.ts";
 
-type Deps = Pick<AppDeps, "service" | "clock">;
+type Deps = Pick<AppDeps, "service" | "clock" | "limits">;
 
-export function outputRoutes({ service, clock }: Deps) {
+/** One session in a stream. */
+interface Source {
+  readonly reader: OutputReader;
+  readonly make: (event: ReaderEvent) => WireEvent;
+  /** Null in a stream of one session. */
+  readonly name: string | null;
+  /** Where the stream stands in this session; null when nothing was told yet. */
+  cursor: Position | null;
+}
+
+export function outputRoutes(
+  { service, clock, limits }: Deps,
+  streams: EventStreams,
+  tickets: Tickets,
+) {
+  const find = (c: Context, id: string) => service.anySession(id, c.get("owner"));
+
+  function sourceOf(session: StreamSession, c: Context, from: ReadFrom, isNamed: boolean): Source {
+    const host = service.model(session.options.model);
+    const name = isNamed ? session.id : null;
+    const make = eventWriter(session, host, encodingOf(c, host), name);
+    const reader = session.read(from);
+    const { epoch, nextStartStep: step } = reader.opening;
+    const cursor = from === "now"
+      ? { epoch, step, part: 0 }
+      : typeof from === "string"
+      ? null
+      : from;
+    return { reader, make, name, cursor };
+  }
+
+  function streamTo(c: Context, sources: readonly Source[]): Response {
+    const closeAll = () => sources.forEach(({ reader }) => reader.close());
+    if (sources.every(({ reader }) => reader.opening.resume === "full" && reader.isComplete)) {
+      closeAll();
+      return c.body(null, 204);
+    }
+    c.env.keepOpen?.();
+    const stream: EventStream = streams.start({
+      signal: c.req.raw.signal,
+      onRoom: () => pump(),
+      cut: () => c.env.cut?.(),
+      onClose: closeAll,
+    });
+    const write = (source: Source, { event, data, position }: WireEvent): void => {
+      if (position !== null) source.cursor = position;
+      const id = position === null
+        ? undefined
+        : source.name === null
+        ? idOf(position)
+        : cursorText(sources.map(({ cursor }) => cursor));
+      stream.write(eventText(event, data, id));
+    };
+    const pump = (): void => {
+      // In turns, so that no session keeps the others back.
+      for (let isMore = true; isMore;) {
+        isMore = false;
+        for (const source of sources) {
+          if (!stream.hasRoom) break;
+          const event = source.reader.pull();
+          if (event === null) continue;
+          isMore = true;
+          write(source, source.make(event));
+          if (event.kind === "lagged") return stream.close();
+        }
+      }
+      for (const source of sources) {
+        if (!source.reader.closeIfLagging()) continue;
+        write(source, source.make({ kind: "lagged" }));
+        return stream.close();
+      }
+      if (sources.every(({ reader }) => reader.isClosed)) stream.close();
+    };
+    for (const { reader, name } of sources) stream.write(openingText(reader.opening, name));
+    for (const { reader } of sources) reader.onReady = pump;
+    pump();
+    return new Response(stream.body, { headers: EVENT_STREAM_HEADERS });
+  }
+
   return {
     stream(c: Context) {
-      const session = service.anySession(c.req.param("session")!, c.get("owner"));
-      const host = service.model(session.options.model);
-      assertAccepted(c);
-      const encoding = encodingOf(c, host);
-      const from = fromOf(c);
+      const session = find(c, c.req.param("session")!);
+      assertEventStream(c.req.header("accept"));
+      encodingOf(c, service.model(session.options.model));
+      const id = lastIdOf(c);
+      const from = id === undefined ? fromOf(c) : parseId(id);
       // Nobody would read the body of an answer to HEAD.
       if (c.req.raw.method === "HEAD") return new Response(null, { headers: EVENT_STREAM_HEADERS });
+      return streamTo(c, [sourceOf(session, c, from, false)]);
+    },
 
-      const reader = session.read(from);
-      if (reader.opening.resume === "full" && reader.isComplete) {
-        reader.close();
-        return c.body(null, 204);
+    /** Several sessions in one stream: browsers allow six connections. */
+    several(c: Context) {
+      const sessions = idsOf(c, limits.sessionsPerStreamMax).map((id) => find(c, id));
+      assertEventStream(c.req.header("accept"));
+      for (const { options } of sessions) encodingOf(c, service.model(options.model));
+      const id = lastIdOf(c);
+      const froms = id === undefined
+        ? sessions.map(() => fromOf(c))
+        : parseCursors(id, sessions.length);
+      if (c.req.raw.method === "HEAD") return new Response(null, { headers: EVENT_STREAM_HEADERS });
+      const sources: Source[] = [];
+      try {
+        sessions.forEach((each, i) => sources.push(sourceOf(each, c, froms[i]!, true)));
+      } catch (error) {
+        for (const { reader } of sources) reader.close();
+        throw error;
       }
-      c.env.keepOpen?.();
-      const textOf = eventWriter(session, host, encoding);
-      const stream: EventStream = new EventStream({
-        clock,
-        signal: c.req.raw.signal,
-        onRoom: () => pump(),
-        onClose: () => reader.close(),
-      });
-      const pump = (): void => {
-        while (stream.hasRoom) {
-          const event = reader.pull();
-          if (event === null) break;
-          stream.write(textOf(event));
-        }
-        if (reader.closeIfLagging()) stream.write(textOf({ kind: "lagged" }));
-        if (reader.isClosed) stream.close();
-      };
-      stream.write(openingText(reader.opening));
-      reader.onReady = pump;
-      pump();
-      return new Response(stream.body, { headers: EVENT_STREAM_HEADERS });
+      return streamTo(c, sources);
+    },
+
+    ticket(c: Context) {
+      const session = find(c, c.req.param("session")!);
+      const ticket = tickets.issue(session.id, c.get("owner"));
+      const expires = new Date(clock.wallMs() + limits.ticketSeconds * 1000).toISOString();
+      return c.json({ ticket, expires_at: expires }, 201, { "cache-control": "no-store" });
     },
   };
 }
 
-function assertAccepted(c: Context): void {
-  if (bestType(c.req.header("accept"), ["text/event-stream"]) !== null) return;
-  throw new GanglionError("not_acceptable", "Outputs are given as text/event-stream", {
-    types: ["text/event-stream"],
-  });
+function idsOf(c: Context, max: number): string[] {
+  const ids = [...new Set(c.req.queries("session") ?? [])];
+  if (ids.length > 0 && ids.length <= max) return ids;
+  throw new GanglionError(
+    "invalid_query",
+    `Name 1 to ${max} sessions: ?session=a&session=b, got ${ids.length}`,
+    { parameter: "session", sessions_max: max },
+  );
 }
 
 function encodingOf(c: Context, { plan }: ModelHost): Encoding {
@@ -77,9 +175,11 @@ function encodingOf(c: Context, { plan }: ModelHost): Encoding {
 }
 
 /** An id says more than `from=now`, which stands in the address that a browser comes back to. */
+function lastIdOf(c: Context): string | undefined {
+  return (c.req.header("last-event-id") ?? c.req.query("last_event_id")) || undefined;
+}
+
 function fromOf(c: Context): ReadFrom {
-  const id = c.req.header("last-event-id") ?? c.req.query("last_event_id");
-  if (id !== undefined && id !== "") return parseId(id);
   const from = c.req.query("from");
   if (from === undefined) return "oldest";
   if (from === "now") return "now";

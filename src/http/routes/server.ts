@@ -22,7 +22,7 @@ export function serverRoutes({ service, limits, version, commit }: Deps) {
       const models = service.models.map(({ id, plan }) =>
         `  ${id}  [${plan.sampleShape.join(", ")}] -> [${plan.outputShape.join(", ")}]`
       );
-      return c.text(`Ganglion ${version}
+      const text = `Ganglion ${version}
 
 Models
 ${models.join("\n")}
@@ -36,12 +36,18 @@ Addresses
   DELETE /v1/sessions/{id}/chunks/{seq}
   GET    /v1/sessions/{id}/outputs
   POST   /v1/sessions/{id}/reset
+  POST   /v1/sessions/{id}/ticket
   DELETE /v1/sessions/{id}
+  GET    /v1/outputs?session={id}&session={id}
+  GET    /v1/slots
+  GET    /v1/events
   GET    /v1/limits
+  GET    /metrics
   GET    /healthz
   GET    /readyz
   GET    /openapi.json
-`);
+`;
+      return c.body(text, 200, { "content-type": "text/plain; charset=utf-8" });
     },
 
     later(c: Context): never {

@@ -5,13 +5,14 @@ import type { AppDeps, Context } from "../context.ts";
 import { describeSession } from "../describe.ts";
 import { CreateSession } from "../schemas.ts";
 
-type Deps = Pick<AppDeps, "service" | "limits">;
+type Deps = Pick<AppDeps, "service" | "limits" | "clock">;
 
-export function sessionRoutes({ service, limits }: Deps) {
+export function sessionRoutes({ service, limits, clock }: Deps) {
+  const bodyLimits = { bytesMax: limits.controlBytesMax, seconds: limits.bodySeconds, clock };
   const find = (c: Context) => service.session(c.req.param("session")!, c.get("owner"));
   return {
     async create(c: Context) {
-      const body = await readJson(c, CreateSession, limits.controlBytesMax);
+      const body = await readJson(c, CreateSession, bodyLimits);
       if (body.state !== undefined) {
         throw new GanglionError("not_built", "A session cannot begin with a state yet");
       }
@@ -24,6 +25,7 @@ export function sessionRoutes({ service, limits }: Deps) {
         record: body.record,
         outputs: body.outputs,
         readout: body.readout,
+        framePeriodMs: body.frame_period_ms,
         signal: c.req.raw.signal,
       });
       return c.json(describeSession(service, session), 201, {
@@ -38,9 +40,11 @@ export function sessionRoutes({ service, limits }: Deps) {
 
     get: (c: Context) => c.json(describeSession(service, find(c))),
 
-    reset(c: Context) {
+    async reset(c: Context) {
       const session = find(c);
       session.reset();
+      // An epoch that somebody knows of must not come a second time after a crash.
+      await service.keep([session]);
       return c.json(describeSession(service, session));
     },
 

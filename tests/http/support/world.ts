@@ -4,12 +4,20 @@
  */
 import type { Clock, Timer } from "../../../src/base/clock.ts";
 import { nextTurn } from "../../../src/base/clock.ts";
+import { GanglionError } from "../../../src/base/errors.ts";
 import { type Limits, makeLimits } from "../../../src/base/limits.ts";
 import type { BatchRow, Executor, RowResult } from "../../../src/engine/executor.ts";
-import { type App, type AppDeps, createApp } from "../../../src/http/mod.ts";
+import { type App, type AppDeps, createApp, ServerEvents } from "../../../src/http/mod.ts";
+import { ServerMetrics } from "../../../src/metrics/mod.ts";
 import type { Plan } from "../../../src/model/plan.ts";
 import { ReferenceExecutor } from "../../../src/reference/reference.ts";
-import { ModelHost, type Predictor, Service } from "../../../src/scheduler/mod.ts";
+import {
+  ModelHost,
+  observers,
+  type Predictor,
+  Service,
+  type StateStore,
+} from "../../../src/scheduler/mod.ts";
 import { dense, input, makePlan, pointwise, Random } from "../../support/plans.ts";
 
 /** Time that moves only when told. */
@@ -64,6 +72,7 @@ export class FaultyExecutor implements Executor {
   fails: (batch: readonly BatchRow[], step: number) => boolean = () => false;
   /** Awaited before each step. */
   gate: Promise<void> | null = null;
+  #isLost = false;
   steps = 0;
   readonly batches: (readonly BatchRow[])[] = [];
 
@@ -87,8 +96,10 @@ export class FaultyExecutor implements Executor {
     return this.#lost.promise;
   }
 
-  lose(): void {
-    this.#lost.resolve({ reason: "test" });
+  /** The device is gone: nothing more can be had of it. `says`: it tells so itself. */
+  lose({ says = true } = {}): void {
+    this.#isLost = true;
+    if (says) this.#lost.resolve({ reason: "test" });
   }
 
   async step(batch: readonly BatchRow[]): Promise<RowResult[]> {
@@ -96,14 +107,24 @@ export class FaultyExecutor implements Executor {
     this.batches.push(batch);
     if (this.gate !== null) await this.gate;
     if (this.fails(batch, step)) throw new Error(`injected fault in step ${step}`);
-    return await this.#inner.step(batch);
+    this.#assertThere();
+    const results = await this.#inner.step(batch);
+    this.#assertThere();
+    return results;
   }
 
-  readState(slot: number) {
+  // deno-lint-ignore require-await -- refusals reject
+  async readState(slot: number) {
+    this.#assertThere();
     return this.#inner.readState(slot);
   }
-  writeState(slot: number, state: Parameters<Executor["writeState"]>[1]) {
+  // deno-lint-ignore require-await -- refusals reject
+  async writeState(slot: number, state: Parameters<Executor["writeState"]>[1]) {
+    this.#assertThere();
     return this.#inner.writeState(slot, state);
+  }
+  #assertThere(): void {
+    if (this.#isLost) throw new GanglionError("device_lost", "The test has lost the device");
   }
   close() {
     return this.#inner.close();
@@ -130,7 +151,29 @@ export function leakyPlan(seed = 2): Plan {
   ]);
 }
 
+/** A disk in memory: what was written survives, what is being written does not. */
+export class MemoryStore implements StateStore {
+  readonly files = new Map<string, Uint8Array>();
+  /** Awaited before each write. */
+  gate: Promise<void> | null = null;
+  fails = false;
+
+  async write(id: string, bytes: Uint8Array): Promise<void> {
+    if (this.gate !== null) await this.gate;
+    if (this.fails) throw new Error("disk full");
+    this.files.set(id, bytes.slice());
+  }
+
+  // deno-lint-ignore require-await -- the interface is asynchronous
+  async remove(id: string): Promise<void> {
+    this.files.delete(id);
+  }
+}
+
 export interface WorldOptions {
+  /** When the device is lost another one is made; `null` from it is a failure to. */
+  readonly rebuild?: (executor: FaultyExecutor) => FaultyExecutor | null;
+  readonly store?: StateStore;
   readonly plans?: readonly Plan[];
   readonly slots?: number;
   readonly frame?: number;
@@ -145,11 +188,13 @@ export interface World {
   readonly app: App;
   readonly service: Service;
   readonly clock: SimClock;
+  /** By model; another one after a loss. */
   readonly executors: readonly FaultyExecutor[];
   /** The first model's executor. */
   readonly executor: FaultyExecutor;
   readonly plan: Plan;
   readonly faults: unknown[];
+  readonly said: string[];
   send(path: string, init?: RequestInit): Promise<Response>;
   /** Opens a session and returns its id. */
   open(body?: unknown, init?: RequestInit): Promise<string>;
@@ -164,15 +209,40 @@ export function makeWorld(options: WorldOptions = {}): World {
   const executors = plans.map((plan) =>
     new FaultyExecutor(new ReferenceExecutor(plan, { slots, frame }))
   );
+  const { rebuild } = options;
+  const models = executors.map((executor, i) =>
+    new ModelHost({
+      id: executor.plan.name,
+      executor,
+      predictor,
+      ...(rebuild && {
+        // deno-lint-ignore require-await -- the interface is asynchronous
+        rebuild: async () => {
+          const fresh = new FaultyExecutor(new ReferenceExecutor(plans[i]!, { slots, frame }));
+          const next = rebuild(fresh);
+          if (next === null) throw new Error("no device");
+          return executors[i] = next;
+        },
+      }),
+    })
+  );
+  const said: string[] = [];
   let ids = 0;
+  const metrics = new ServerMetrics("1.2.3", null);
+  const serverEvents = new ServerEvents({
+    clock,
+    eventsMax: limits.serverEventsMax,
+    readersMax: limits.serverReadersMax,
+  });
   const service = new Service({
-    models: executors.map((executor) =>
-      new ModelHost({ id: executor.plan.name, executor, predictor })
-    ),
+    models,
     clock,
     limits,
     ids: () => `session${ids++}`,
     phase: options.phase,
+    observe: observers(metrics.observe, serverEvents.observe),
+    store: options.store,
+    say: (line) => said.push(line),
   });
   const faults: unknown[] = [];
   const app = createApp({
@@ -182,6 +252,8 @@ export function makeWorld(options: WorldOptions = {}): World {
     apiKeys: [],
     corsOrigin: null,
     version: "1.2.3",
+    metrics,
+    serverEvents,
     onFault: (error) => faults.push(error),
     ...options.deps,
   });
@@ -192,9 +264,12 @@ export function makeWorld(options: WorldOptions = {}): World {
     service,
     clock,
     executors,
-    executor: executors[0]!,
+    get executor() {
+      return executors[0]!;
+    },
     plan: plans[0]!,
     faults,
+    said,
     send,
     async open(body = {}, init = {}) {
       const headers = { "content-type": "application/json", ...init.headers as object };

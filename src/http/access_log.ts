@@ -1,0 +1,63 @@
+/** One entry a request: for the log, and for the metrics. */
+import { ERRORS } from "../base/errors.ts";
+import type { AppDeps, Context } from "./context.ts";
+
+/** What is said of a request once it is answered. */
+export interface RequestEntry {
+  readonly request_id: string;
+  readonly method: string;
+  /** Without the query, where a ticket may stand. */
+  readonly path: string;
+  readonly route: string;
+  readonly status: number;
+  /** To the answer's head; an event stream goes on. */
+  readonly ms: number;
+  readonly stream: boolean;
+  /** The problem's code, if it was one. */
+  readonly code?: string;
+  /** From `traceparent`. */
+  readonly trace_id?: string;
+  readonly parent_id?: string;
+}
+
+const TRACEPARENT =
+  /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}/;
+
+type Deps = Pick<AppDeps, "clock" | "metrics" | "onRequest">;
+
+export function accessLog({ clock, metrics, onRequest }: Deps) {
+  return async (c: Context, next: () => Promise<void>): Promise<void> => {
+    const begin = clock.now();
+    await next();
+    const { status, headers } = c.res;
+    const entry: RequestEntry = {
+      request_id: c.get("requestId"),
+      method: c.req.method,
+      path: c.req.path,
+      route: c.get("route") ?? "none",
+      status,
+      ms: clock.now() - begin,
+      stream: headers.get("content-type") === "text/event-stream",
+      ...codeOf(c.get("problem")),
+      ...traceOf(c.req.header("traceparent")),
+    };
+    metrics.answered({
+      method: entry.method,
+      route: entry.route,
+      status,
+      ms: entry.ms,
+      code: entry.code ?? null,
+      isStream: entry.stream,
+    });
+    onRequest?.(entry);
+  };
+}
+
+const codeOf = (code: keyof typeof ERRORS | undefined) => code === undefined ? {} : { code };
+
+/** The ids of a W3C trace context; nothing when it is malformed, as the standard asks. */
+export function traceOf(header: string | undefined): Pick<RequestEntry, "trace_id" | "parent_id"> {
+  const match = TRACEPARENT.exec(header ?? "");
+  if (match === null || (header!.startsWith("00") && header!.length !== 55)) return {};
+  return { trace_id: match[1]!, parent_id: match[2]! };
+}

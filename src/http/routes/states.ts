@@ -1,0 +1,58 @@
+/** A session's state as a resource: read it, replace it, branch it, take it off the device. */
+import { GanglionError } from "../../base/errors.ts";
+import { decodeSnapshot, encodeSnapshot, snapshotBytesMax } from "../../checkpoint/mod.ts";
+import { bestType } from "../accept.ts";
+import { mediaTypeOf, readBody } from "../body.ts";
+import { type AppDeps, type Context, flagOf } from "../context.ts";
+import { describeSession } from "../describe.ts";
+
+type Deps = Pick<AppDeps, "service" | "limits" | "clock">;
+
+const TYPE = "application/octet-stream";
+
+export function stateRoutes({ service, limits, clock }: Deps) {
+  const find = (c: Context) => service.session(c.req.param("session")!, c.get("owner"));
+  return {
+    async read(c: Context) {
+      const session = find(c);
+      if (bestType(c.req.header("accept"), [TYPE]) === null) {
+        throw new GanglionError("not_acceptable", `A state is given as ${TYPE}`, { types: [TYPE] });
+      }
+      const { plan } = service.model(session.options.model);
+      const snapshot = await service.snapshot(session);
+      return new Response(encodeSnapshot(plan, snapshot), {
+        headers: {
+          "content-type": TYPE,
+          "content-disposition": `attachment; filename="step-${snapshot.step}.safetensors"`,
+          "cache-control": "no-store",
+        },
+      });
+    },
+
+    async replace(c: Context) {
+      const session = find(c);
+      mediaTypeOf(c, [TYPE]);
+      const allowInexact = flagOf(c, "allow_inexact");
+      session.assertQuiet();
+      const { plan, info } = service.model(session.options.model);
+      const bytesMax = snapshotBytesMax(plan);
+      const body = await readBody(c, { bytesMax, seconds: limits.bodySeconds, clock });
+      const { numerics } = info;
+      await service.restore(find(c), decodeSnapshot(body, { plan, numerics, allowInexact }));
+      await service.keep([session]);
+      return c.json(describeSession(service, session));
+    },
+
+    async fork(c: Context) {
+      const fork = await service.fork(find(c));
+      const location = `/v1/sessions/${fork.id}`;
+      return c.json(describeSession(service, fork), 201, { location });
+    },
+
+    async park(c: Context) {
+      const session = find(c);
+      await service.park(session);
+      return c.json(describeSession(service, session));
+    },
+  };
+}
