@@ -84,6 +84,7 @@ class Line {
   readonly lost: Promise<{ reason: string }>;
   readonly #thread: Thread;
   readonly #asked = new Map<number, PromiseWithResolvers<unknown>>();
+  readonly #die: (reason: string) => void;
   #nextId = 0;
   #deadBy: string | null = null;
 
@@ -109,14 +110,16 @@ class Line {
         case "error":
           return this.#take(message.id)?.reject(errorOf(message.failure));
       }
-    }, (reason) => {
+    }, (reason) => this.#die(reason));
+    this.#die = (reason) => {
+      if (this.#deadBy !== null) return;
       this.#deadBy = reason;
       const error = this.#deadError();
       ready.reject(error);
       lost.resolve({ reason });
       for (const { reject } of this.#asked.values()) reject(error);
       this.#asked.clear();
-    });
+    };
   }
 
   ask<T>(request: Request, transfer: readonly ArrayBufferLike[] = []): Promise<T> {
@@ -128,9 +131,10 @@ class Line {
     return asked.promise as Promise<T>;
   }
 
+  /** What is still asked is rejected: nobody will answer. */
   end(): void {
-    this.#deadBy = "closed";
     this.#thread.terminate();
+    this.#die("it was closed");
   }
 
   #take(id: number): PromiseWithResolvers<unknown> | undefined {

@@ -1,4 +1,4 @@
-/** A thread whose executor fails a step of 3 steps, and dies in one of 4. */
+/** A thread whose executor fails a step of 3 steps, dies in one of 4, and never ends one of 5. */
 import { CpuExecutor } from "../../src/cpu/mod.ts";
 import { GanglionError } from "../../src/base/errors.ts";
 import type { BatchRow, RowResult } from "../../src/engine/executor.ts";
@@ -15,6 +15,7 @@ class Failing extends CpuExecutor {
       }, 0);
       return new Promise(() => undefined);
     }
+    if (steps === 5) return new Promise(() => undefined);
     return super.step(batch);
   }
 }

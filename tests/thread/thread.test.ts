@@ -68,6 +68,14 @@ test(
   CASE_MS,
 );
 
+test("close rejects a step that will not end, and the executor counts as lost", async () => {
+  const executor = await openFailing("failing_thread.ts");
+  const never = executor.step([row(5)]).then(() => null, (each: unknown) => each);
+  await executor.close();
+  expect(await never).toMatchObject({ code: "device_lost" });
+  expect((await executor.lost).reason).toBe("it was closed");
+}, CASE_MS);
+
 test("an executor that cannot be had rejects with its reason", async () => {
   const opening: unknown = await openFailing("refusing_thread.ts").then(
     () => null,
