@@ -1,0 +1,394 @@
+/**
+ * Sessions: statements run until one blocks. `run`, a `hold` (always, even one that would fit), a
+ * stalled `grow` and a `join` with live legs block; everything else takes no time.
+ */
+import type { HoldOp, Op } from "./interpreter_compile.ts";
+import { startEngineJob } from "./interpreter_engine.ts";
+import { startFlow } from "./interpreter_flows.ts";
+import { leaveStage } from "./interpreter_leave.ts";
+import {
+  checkAmount,
+  compareKeys,
+  computedOf,
+  dropOwn,
+  endLease,
+  giveBack,
+  grow,
+  innermost,
+  joinQueue,
+  leaveQueue,
+  readFor,
+  retryPools,
+} from "./interpreter_pools.ts";
+import { startPlain } from "./interpreter_stages.ts";
+import {
+  EPSILON,
+  type Eval,
+  type Frame,
+  type Lease,
+  type Machine,
+  type Scope,
+  type Session,
+} from "./interpreter_state.ts";
+import type { TraceTurn } from "./ir.ts";
+import { RunError, runErrors } from "./run_errors.ts";
+
+const MOST_STATEMENTS = 1_000_000;
+
+/** The blocks of the workload, compiled, and the recorded sessions it replays. */
+export interface Workload {
+  readonly init: readonly Op[];
+  readonly turn: readonly Op[];
+  readonly session: readonly Op[];
+  readonly corpus: readonly (readonly TraceTurn[])[];
+  readonly ordered: boolean;
+}
+
+export function newSession(m: Machine, serial: number, parent: Session | null): Session {
+  return {
+    id: m.nextSession++,
+    serial,
+    attributes: parent === null
+      ? new Float64Array(m.program.attrs.length)
+      : parent.attributes.slice(),
+    status: "ready",
+    frames: [],
+    scopes: [],
+    leases: [],
+    rng: null,
+    turnRng: null,
+    replay: parent?.replay ?? -1,
+    parent,
+    leg: parent?.legsStarted ?? 0,
+    legsStarted: 0,
+    liveLegs: 0,
+    waiter: null,
+    grower: null,
+    job: null,
+    admission: Infinity,
+    preempted: null,
+    stuck: false,
+    readyInstant: -1,
+    readyTimes: 0,
+    token: null,
+  };
+}
+
+function frame(ops: readonly Op[], loop: Frame["loop"], scope: Scope | null = null): Frame {
+  return { ops, at: 0, loop, scope };
+}
+
+/** A session arrives: its `init` runs, the claims judge it, and it is ready. */
+export function spawn(m: Machine, workload: Workload): void {
+  const session = newSession(m, m.arrivals, null);
+  m.arrivals += 1;
+  session.attributes[m.program.slot_serial] = session.serial;
+  const { corpus, ordered } = workload;
+  if (corpus.length > 0) {
+    session.replay = ordered
+      ? session.serial % corpus.length
+      : m.sharedStream("trace").below(corpus.length);
+  }
+  runAtOnce(m, session, workload.init);
+  for (const claim of m.claims) {
+    if (claim.given !== null && readFor(m, session, claim.given) === 0) claim.outOfScope = true;
+  }
+  session.frames.push(frame(workload.session, "once"));
+  m.live.add(session);
+  m.makeReady(session);
+}
+
+/** `init` and `turn` blocks only set and observe, with draws of the turn's own stream. */
+function runAtOnce(m: Machine, session: Session, ops: readonly Op[]): void {
+  if (ops.length === 0) return;
+  m.session = session;
+  m.attributes = session.attributes;
+  m.stream = "turn";
+  for (const op of ops) {
+    if (op.kind === "set") session.attributes[op.slot] = op.value();
+    else if (op.kind === "observe") record(m, session, op.observation, op.value());
+  }
+  m.stream = "session";
+}
+
+function takeTurn(m: Machine, session: Session, workload: Workload): void {
+  const { program } = m;
+  const a = session.attributes;
+  const turn = a[program.slot_turn]! + 1;
+  a[program.slot_turn] = turn;
+  session.turnRng = null;
+  if (m.warm) m.turns += 1;
+  if (session.replay >= 0) {
+    const turns = workload.corpus[session.replay]!;
+    const recorded = turns[turn - 1];
+    if (recorded === undefined) {
+      a[program.slot_more] = 0;
+    } else {
+      a[program.slot_new] = recorded.new;
+      a[program.slot_out] = recorded.out;
+      a[program.slot_think] = recorded.think;
+      a[program.slot_forced] = recorded.forced;
+      a[program.slot_more] = turn < turns.length ? 1 : 0;
+    }
+  }
+  runAtOnce(m, session, workload.turn);
+}
+
+function record(m: Machine, session: Session, observation: number, value: number): void {
+  const into = m.observations[observation]!;
+  into.all?.push(value);
+  if (!m.warm) return;
+  into.values.push(value);
+  into.moments.push(value);
+  into.times?.push(m.now);
+  into.sessions?.push(session.serial);
+  into.turns?.push(session.attributes[m.program.slot_turn]!);
+}
+
+function guardValue(text: string, guard: Eval): boolean {
+  const value = guard();
+  if (value !== 0 && value !== 1) throw new RunError(runErrors.guard(text, value));
+  return value === 1;
+}
+
+/** Executes a session until it blocks or ends. */
+export function execute(m: Machine, session: Session, workload: Workload): void {
+  m.session = session;
+  m.attributes = session.attributes;
+  m.stream = "session";
+  for (let count = 0; session.status === "ready"; count++) {
+    if (count > MOST_STATEMENTS) {
+      throw new RunError(runErrors.endless(session.serial, MOST_STATEMENTS));
+    }
+    const top = session.frames[session.frames.length - 1];
+    if (top === undefined) {
+      endSession(m, session, workload);
+      return;
+    }
+    const op = top.ops[top.at];
+    if (op === undefined) {
+      finishFrame(m, session, top);
+    } else {
+      top.at += 1;
+      step(m, session, op, workload);
+    }
+    m.session = session;
+    m.attributes = session.attributes;
+    m.stream = "session";
+  }
+}
+
+function finishFrame(m: Machine, session: Session, top: Frame): void {
+  if (top.loop === "forever") {
+    top.at = 0;
+  } else if (top.loop !== "once") {
+    if (guardValue("while", top.loop)) top.at = 0;
+    else session.frames.pop();
+  } else {
+    session.frames.pop();
+    if (top.scope !== null) closeScope(m, session, top.scope);
+  }
+}
+
+function step(m: Machine, session: Session, op: Op, workload: Workload): void {
+  switch (op.kind) {
+    case "set":
+      session.attributes[op.slot] = op.value();
+      return;
+    case "observe":
+      record(m, session, op.observation, op.value());
+      return;
+    case "run":
+      run(m, session, op);
+      return;
+    case "hold":
+      if (!joinQueue(m, session, op, false)) endSession(m, session, workload);
+      return;
+    case "turn":
+      takeTurn(m, session, workload);
+      return;
+    case "branch":
+      session.frames.push(frame(guardValue("branch", op.guard) ? op.yes : op.no, "once"));
+      return;
+    case "loop":
+      session.frames.push(frame(op.body, "forever"));
+      return;
+    case "while":
+      if (guardValue("while", op.guard)) session.frames.push(frame(op.body, op.guard));
+      return;
+    case "choose":
+      choose(session, op);
+      return;
+    case "grow":
+      growStatement(m, session, op);
+      return;
+    case "load":
+      load(m, session, op);
+      return;
+    case "drop":
+      dropOwn(m.pools[op.at()]!, session);
+      return;
+    case "release":
+      release(m, session, op.at());
+      return;
+    case "fork":
+      fork(m, session, op.body);
+      return;
+    case "join":
+      if (session.liveLegs > 0) session.status = "joining";
+      return;
+    case "end":
+      endSession(m, session, workload);
+  }
+}
+
+function run(m: Machine, session: Session, op: Extract<Op, { kind: "run" }>): void {
+  const at = op.at();
+  const work = checkAmount(op.text, op.work());
+  const stage = m.stages[at]!;
+  if (stage.kind === "flow") {
+    const flow = [at, ...op.also.map((locate) => locate())];
+    startFlow(m, stage, { session, work, flow });
+  } else if (stage.kind === "engine") {
+    const growing = op.growing === null ? -1 : op.growing();
+    startEngineJob(m, stage, { session, work, decode: op.mode === "Decode", growing });
+  } else {
+    startPlain(m, stage, { session, work });
+  }
+}
+
+function choose(session: Session, op: Extract<Op, { kind: "choose" }>): void {
+  const count = op.count();
+  if (!(Number.isInteger(count) && count >= 0)) throw new RunError(runErrors.count(count));
+  let best = 0;
+  let bestKeys: number[] | null = null;
+  for (let candidate = 0; candidate < count; candidate++) {
+    session.attributes[op.slot] = candidate;
+    const keys = op.keys.map((key) => key());
+    if (bestKeys === null || compareKeys(keys, bestKeys) < 0) {
+      best = candidate;
+      bestKeys = keys;
+    }
+  }
+  session.attributes[op.slot] = best;
+}
+
+function growStatement(
+  m: Machine,
+  session: Session,
+  op: Extract<Op, { kind: "grow" | "load" }>,
+): void {
+  const pool = op.at();
+  const amount = checkAmount(op.text, op.amount());
+  const allocation = innermost(session, pool);
+  if (allocation === undefined) return;
+  if (grow(m, allocation, amount, null) === "stalled") session.status = "growing";
+}
+
+function load(m: Machine, session: Session, op: Extract<Op, { kind: "grow" | "load" }>): void {
+  const pool = op.at();
+  const amount = checkAmount(op.text, op.amount());
+  const allocation = innermost(session, pool);
+  if (allocation === undefined) return;
+  if (allocation.position + amount > allocation.amount + EPSILON) {
+    const { name } = m.pools[pool]!;
+    throw new RunError(runErrors.load(name, allocation.position, amount, allocation.amount));
+  }
+  allocation.position += amount;
+  allocation.scope.moved = true;
+}
+
+/** The innermost hold gives back now, else the first lease of the pool ends, else nothing. */
+function release(m: Machine, session: Session, pool: number): void {
+  const allocation = innermost(session, pool);
+  if (allocation !== undefined) {
+    giveBack(m, allocation, computedOf(allocation), session.attributes);
+  } else {
+    const lease = session.leases.find((other) => other.allocation.pool === pool);
+    if (lease === undefined) return;
+    endLease(m, lease);
+  }
+  retryPools(m);
+}
+
+/** The end of a hold's body. */
+function closeScope(m: Machine, session: Session, scope: Scope): void {
+  session.scopes.pop();
+  const leased = leaseOf(scope);
+  for (const allocation of scope.allocations) {
+    if (!allocation.live) continue;
+    if (allocation.pool === leased) leave(m, session, scope.op, allocation);
+    else giveBack(m, allocation, computedOf(allocation), session.attributes);
+  }
+  for (const { pool } of scope.allocations) session.preempted?.delete(pool);
+  if (session.scopes.length === 0) session.admission = Infinity;
+  session.attributes[m.program.slot_computed] = 0;
+  retryPools(m);
+}
+
+function leaseOf(scope: Scope): number {
+  return scope.op.lease === null ? -1 : scope.op.lease.at();
+}
+
+/** An allocation outlives its scope as a lease. */
+function leave(
+  m: Machine,
+  session: Session,
+  op: HoldOp,
+  allocation: Scope["allocations"][number],
+): void {
+  const time = checkAmount("lease", op.lease!.time());
+  const lease: Lease = { allocation, session, attributes: session.attributes, over: false };
+  session.leases.push(lease);
+  if (time < Infinity) m.heap.push(m.now + time, { kind: "lease", lease });
+}
+
+function fork(m: Machine, session: Session, body: readonly Op[]): void {
+  const leg = newSession(m, session.serial, session);
+  session.legsStarted += 1;
+  session.liveLegs += 1;
+  leg.frames.push(frame(body, "once"));
+  m.makeReady(leg);
+}
+
+/** A session leaves: what it waits for or runs, its holds innermost first, its leases. */
+export function endSession(m: Machine, session: Session, workload: Workload): void {
+  const { parent } = session;
+  if (parent === null && session.liveLegs > 0 && session.frames.length === 0) {
+    throw new RunError(runErrors.legLeft(session.serial));
+  }
+  leaveQueue(m, session);
+  leaveStage(m, session, false);
+  while (session.scopes.length > 0) {
+    const scope = session.scopes.pop()!;
+    for (const allocation of scope.allocations) {
+      if (allocation.live) {
+        giveBack(m, allocation, computedOf(allocation), session.attributes);
+      }
+    }
+  }
+  session.frames.length = 0;
+  if (parent === null || parent.status === "ended") {
+    for (const lease of session.leases.slice()) endLease(m, lease);
+  }
+  session.status = "ended";
+  if (parent !== null) {
+    endLeg(m, session, parent);
+    return;
+  }
+  m.live.delete(session);
+  if (m.warm) m.ended += 1;
+  const { arrival } = m.program;
+  if (typeof arrival === "object" && "Closed" in arrival) spawn(m, workload);
+}
+
+function endLeg(m: Machine, leg: Session, parent: Session): void {
+  parent.liveLegs -= 1;
+  if (parent.status === "ended") return;
+  for (const lease of leg.leases) {
+    lease.session = parent;
+    parent.leases.push(lease);
+  }
+  leg.leases = [];
+  if (parent.liveLegs === 0 && parent.status === "joining") m.makeReady(parent);
+}
