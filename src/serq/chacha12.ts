@@ -54,15 +54,19 @@ const GOLDEN = word64(0x9e3779b97f4a7c15n);
 const MIX_1 = word64(0xbf58476d1ce4e5b9n);
 const MIX_2 = word64(0x94d049bb133111ebn);
 
-/** The seed of a substream: the seed mixed with three numbers, one after the other. */
+/** One step of splitmix64. */
+function splitMix(seed: Word64): Word64 {
+  let x = add64(seed, GOLDEN);
+  x = multiply64(xorShift64(x, 30), MIX_1);
+  x = multiply64(xorShift64(x, 27), MIX_2);
+  return xorShift64(x, 31);
+}
+
+/** The seed of a substream: the seed mixed alone, then with three numbers, one after the other. */
 export function mix64(seed: Word64, a: number, b: number, c: number): Word64 {
-  let x = seed;
+  let x = splitMix(seed);
   for (const value of [a, b, c]) {
-    const word = { high: Math.floor(value / 4294967296), low: value >>> 0 };
-    x = add64(x, add64(GOLDEN, word));
-    x = multiply64(xorShift64(x, 30), MIX_1);
-    x = multiply64(xorShift64(x, 27), MIX_2);
-    x = xorShift64(x, 31);
+    x = splitMix(xor64(x, { high: Math.floor(value / 4294967296), low: value >>> 0 }));
   }
   return x;
 }
