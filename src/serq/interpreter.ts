@@ -15,7 +15,7 @@ import { finishPlain, finishShare, planShare } from "./interpreter_stages.ts";
 import { type Eval, type Event, type Machine } from "./interpreter_state.ts";
 import type { Program, Share, TraceTurn } from "./ir.ts";
 import { RunError, runErrors } from "./run_errors.ts";
-import { exponential } from "./variates.ts";
+import { poissonGap } from "./variates.ts";
 
 export interface InterpreterOptions {
   /** The recorded sessions of a program with a trace. */
@@ -111,11 +111,14 @@ export class Interpreter {
       m.now = horizon;
     }
     for (const claim of m.claims) {
-      if (claim.kind !== "end" || m.live.size > 0) continue;
+      if (claim.kind !== "end" || claim.outOfScope || m.live.size > 0) continue;
       m.session = null;
       m.stream = "machine";
       claim.result = claim.eval() !== 0;
       claim.checked = 1;
+      if (claim.result) continue;
+      claim.failures = 1;
+      claim.first = m.now;
     }
   }
 
@@ -156,7 +159,7 @@ export class Interpreter {
     const { machine: m } = this;
     const { arrival } = m.program;
     if (typeof arrival === "object" && "Poisson" in arrival) {
-      return exponential(m.sharedStream("arrivals"), 1 / arrival.Poisson);
+      return poissonGap(m.sharedStream("arrivals"), arrival.Poisson);
     }
     m.session = null;
     m.stream = "arrivals";

@@ -12,7 +12,7 @@ import {
   nextWaiter,
 } from "./interpreter_pools.ts";
 import { addResident, readTotals, wants } from "./interpreter_residents.ts";
-import { complete, type JobFields, makeJob } from "./interpreter_stages.ts";
+import { complete, type JobFields, makeJob, passAtOnce } from "./interpreter_stages.ts";
 import { rootOf } from "./interpreter_leave.ts";
 import {
   type BodyOp,
@@ -28,7 +28,9 @@ import {
 import { RunError, runErrors } from "./run_errors.ts";
 
 export function startEngineJob(m: Machine, stage: StageState, fields: JobFields): void {
+  if (passAtOnce(m, fields)) return;
   const job = makeJob(m, stage, fields);
+  job.start = m.now;
   stage.present += 1;
   addResident(stage, job);
 }
@@ -310,7 +312,6 @@ function begin(m: Machine, stage: StageState, iteration: Iteration): void {
   let attention = 0;
   iteration.jobs.forEach((job, i) => {
     const tokens = iteration.tokens[i]!;
-    if (Number.isNaN(job.start)) job.start = m.now;
     const allocation = job.growing >= 0 ? innermost(job.session!, job.growing) : undefined;
     if (!job.decode) attention += tokens * ((allocation?.position ?? 0) + tokens / 2);
     if (allocation !== undefined) {

@@ -4,17 +4,14 @@
  * the earliest finish alone is scheduled, and it is void once rates are computed anew.
  */
 import { type Job, type Machine, type StageState } from "./interpreter_state.ts";
-import { complete, type JobFields, makeJob } from "./interpreter_stages.ts";
+import { complete, type JobFields, makeJob, passAtOnce } from "./interpreter_stages.ts";
 import type { Share } from "./ir.ts";
 
 export function startFlow(m: Machine, stage: StageState, fields: JobFields): void {
+  if (passAtOnce(m, fields)) return;
   const job = makeJob(m, stage, fields);
   job.start = m.now;
   for (const at of job.flow!) m.stages[at]!.present += 1;
-  if (job.remaining <= 0) {
-    endFlow(m, job);
-    return;
-  }
   readFlows(m);
   m.flows.add(job);
   for (const at of job.flow!) m.stages[at]!.jobs.add(job);

@@ -421,7 +421,6 @@ function retryGrowers(m: Machine, pool: PoolState): void {
     pool.growers.shift();
     grower.session.grower = null;
     if (grower.job === null) m.makeReady(grower.session);
-    else grower.allocation.position += grower.amount;
   }
 }
 
@@ -482,7 +481,7 @@ export function preempt(m: Machine, pool: PoolState, victim: Session): void {
   const position = innermost(victim, pool.index)!.position;
   victim.attributes[m.program.slot_computed] = position;
   const before = victim.preempted?.get(pool.index);
-  if (before !== undefined && before >= position && !victim.stuck) {
+  if (before !== undefined && position <= before + EPSILON && !victim.stuck) {
     victim.stuck = true;
     pool.stuck += 1;
   }

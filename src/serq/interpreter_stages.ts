@@ -43,15 +43,18 @@ export function makeJob(m: Machine, stage: StageState, fields: JobFields): Job {
   return job;
 }
 
+/** A run of no work yields and is done; it was never on the stage. */
+export function passAtOnce(m: Machine, { session, work }: JobFields): boolean {
+  if (work > 0) return false;
+  if (session !== null) m.makeReady(session);
+  return true;
+}
+
 /** Puts work on a fifo, ps or delay stage. */
 export function startPlain(m: Machine, stage: StageState, fields: JobFields): void {
+  if (passAtOnce(m, fields)) return;
   const job = makeJob(m, stage, fields);
   stage.present += 1;
-  if (job.remaining <= 0) {
-    job.start = m.now;
-    finishPlain(m, stage, job);
-    return;
-  }
   if (stage.kind === "fifo") {
     if (stage.jobs.size < stage.servers) serve(m, stage, job);
     else stage.waiting.push(job);
@@ -94,7 +97,7 @@ export function finishShare(m: Machine, stage: StageState, plan: number): void {
   const job = firstTag(stage);
   if (job === undefined) return;
   readVirtualClock(m, stage);
-  stage.virtual = job.tag;
+  stage.virtual = Math.max(stage.virtual, job.tag);
   finishPlain(m, stage, job);
 }
 
@@ -155,7 +158,7 @@ export function planShare(m: Machine, stage: StageState): void {
   stage.rate = stage.capacity() / stage.present;
   const job = firstTag(stage);
   if (job === undefined || !(stage.rate > 0)) return;
-  const time = m.now + Math.max(job.tag - stage.virtual, 0) / stage.rate;
+  const time = m.now + Math.max((job.tag - stage.virtual) / stage.rate, 0);
   m.heap.push(time, { kind: "share", stage, plan: stage.plan });
 }
 

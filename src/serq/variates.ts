@@ -6,6 +6,11 @@ export function exponential(rng: Rng, mean: number): number {
   return -mean * ln(1 - rng.uniform());
 }
 
+/** The gap between two arrivals of a Poisson process. */
+export function poissonGap(rng: Rng, rate: number): number {
+  return -ln(1 - rng.uniform()) / rate;
+}
+
 export function uniform(rng: Rng, low: number, high: number): number {
   return low + (high - low) * rng.uniform();
 }
