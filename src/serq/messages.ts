@@ -1,0 +1,56 @@
+/**
+ * The door to every text that a program is refused with: `parseError` for what the text says wrongly,
+ * `linkError` for what its parts mean together. Texts stand in messages_parse.ts and messages_link.ts,
+ * each under a code; tests/serq/messages.test.ts provokes every one.
+ */
+import { SerqError, type Span } from "./diagnostic.ts";
+import { LINK } from "./messages_link.ts";
+import { PARSE } from "./messages_parse.ts";
+
+export type ParseCode = keyof typeof PARSE;
+export type LinkCode = keyof typeof LINK;
+
+export const PARSE_CODES: readonly string[] = Object.keys(PARSE);
+export const LINK_CODES: readonly string[] = Object.keys(LINK);
+
+type Texts = Readonly<Record<string, (...args: never[]) => Parameters<typeof make>[2]>>;
+
+export function parseError<C extends ParseCode>(
+  code: C,
+  at: Span,
+  ...args: Parameters<(typeof PARSE)[C]>
+): SerqError {
+  return make(code, "parse", call(PARSE, code, args), at);
+}
+
+export function linkError<C extends LinkCode>(
+  code: C,
+  at: Span | null,
+  ...args: Parameters<(typeof LINK)[C]>
+): SerqError {
+  return make(code, "link", call(LINK, code, args), at);
+}
+
+/** An error about a value that was given from outside: it has no place in the text. */
+export function argumentError(code: "unknown_argument", name: string, near?: string): SerqError {
+  const help = near === undefined ? undefined : `did you mean \`${near}\`?`;
+  return make(code, "argument", { text: `unknown program argument \`${name}\``, help }, null);
+}
+
+function call(texts: Texts, code: string, args: readonly unknown[]): Parameters<typeof make>[2] {
+  return texts[code]!(...args as never[]);
+}
+
+function make(
+  code: string,
+  phase: ConstructorParameters<typeof SerqError>[1],
+  message: ConstructorParameters<typeof SerqError>[2],
+  at: Span | null,
+): SerqError {
+  return new SerqError(code, phase, message, at);
+}
+
+/** Words of other versions of the language that have no meaning here, and must not be ignored. */
+export const UNSUPPORTED_STATEMENTS: ReadonlySet<string> = new Set([
+  ...["await", "spawn", "migrate", "swap", "pin", "unpin", "broadcast", "barrier", "if"],
+]);
