@@ -93,10 +93,9 @@ function only<K extends "workload" | "server">(
   kind: K,
   code: "duplicate_workload" | "duplicate_server",
 ): Of<K> | null {
-  const found = items.filter((item): item is Of<K> => item.kind === kind);
-  const [first, second] = found as (Of<K> & { readonly at: Span })[];
-  if (second !== undefined) throw parseError(code, second.at);
-  return first ?? null;
+  const found = items.filter((item) => item.kind === kind);
+  if (found.length > 1) throw parseError(code, found[1]!.at);
+  return (found[0] ?? null) as Of<K> | null;
 }
 
 function checkPair(workload: Of<"workload"> | null, server: Of<"server"> | null): void {

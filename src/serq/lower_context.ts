@@ -158,6 +158,8 @@ export class Tables {
   readonly reads: Map<number, Span> = new Map(BUILT_IN.map((_, slot) => [slot, NOWHERE]));
   readonly sets: Set<number> = new Set(BUILT_IN.map((_, slot) => slot));
   readonly assigned: number[] = BUILT_IN.map((_, slot) => slot);
+  /** Attributes declared with `Cost`. */
+  readonly declaredCosts: Map<string, Span> = new Map();
   readonly observes: string[] = [];
   readonly observeAt: Map<string, Span> = new Map();
   readonly blocks: Statement[][] = [];

@@ -60,7 +60,9 @@ function lowerStatement(tables: Tables, block: BlockId, node: StmtNode, env: Env
     case "set": {
       if (node.how === "Size" && env.place === "server") throw parseError("size_in_server", at);
       const expr = value(node.value);
-      return add({ Set: [assign(tables, node.name, env), expr] });
+      const slot = assign(tables, node.name, env);
+      if (node.how === "Cost") tables.declaredCosts.set(tables.attributes[slot]!, at);
+      return add({ Set: [slot, expr] });
     }
     case "record":
       return lowerRecord(tables, node, env, add);
