@@ -213,15 +213,6 @@ export class Interpreter {
       } else {
         stage.busy.set(now, stage.present > 0 ? 1 : 0);
       }
-      const { engine } = stage;
-      if (engine === null) continue;
-      const { running } = engine;
-      const decodes = running === null ? 0 : running.jobs.filter((job) => job.decode).length;
-      const prefills = running === null ? 0 : running.jobs.length - decodes;
-      engine.prefillOnly.set(now, prefills > 0 && decodes === 0 ? 1 : 0);
-      engine.decodeOnly.set(now, decodes > 0 && prefills === 0 ? 1 : 0);
-      engine.mixed.set(now, decodes > 0 && prefills > 0 ? 1 : 0);
-      engine.decodes.set(now, decodes);
     }
     for (const pool of m.pools) {
       pool.usedAverage.set(now, pool.used);

@@ -335,6 +335,7 @@ function begin(m: Machine, stage: StageState, iteration: Iteration): void {
   engine.served += iteration.scheduled;
   m.iterations += 1;
   const decodes = iteration.jobs.filter((job) => job.decode).length;
+  recordMix(m, engine, decodes, iteration.jobs.length - decodes);
   if (m.warm && decodes > 0) {
     engine.decodeBatch.push(decodes);
     engine.decodeStep.push(duration);
@@ -349,6 +350,14 @@ function begin(m: Machine, stage: StageState, iteration: Iteration): void {
       tokens: iteration.tokens[i]!,
     })),
   });
+}
+
+/** What kind of iteration runs from now on. */
+function recordMix(m: Machine, engine: EngineState, decodes: number, prefills: number): void {
+  engine.prefillOnly.set(m.now, prefills > 0 && decodes === 0 ? 1 : 0);
+  engine.decodeOnly.set(m.now, decodes > 0 && prefills === 0 ? 1 : 0);
+  engine.mixed.set(m.now, decodes > 0 && prefills > 0 ? 1 : 0);
+  engine.decodes.set(m.now, decodes);
 }
 
 function checkClaims(m: Machine, stage: StageState, iteration: Iteration): void {
@@ -373,6 +382,7 @@ export function endIteration(m: Machine, stage: StageState, iteration: Iteration
   const engine = stage.engine!;
   if (engine.running !== iteration) return;
   engine.running = null;
+  recordMix(m, engine, 0, 0);
   const finished: Job[] = [];
   iteration.jobs.forEach((job, i) => {
     if (job.gone) return;

@@ -293,7 +293,7 @@ function spill(m: Machine, pool: PoolState, entry: CacheEntry, size: number): vo
   const amount = readForEntry(m, entry, size, work);
   const tier = m.pools[to]!;
   pool.spills += 1;
-  makeRoom(m, tier, size);
+  makeRoom(m, tier, 0);
   store(m, tier, entry.key, (tier.entries.get(entry.key)?.size ?? 0) + size, entry);
   startPlain(m, m.stages[via]!, { session: null, work: amount });
 }

@@ -321,7 +321,6 @@ function closeScope(m: Machine, session: Session, scope: Scope): void {
     else giveBack(m, allocation, computedOf(allocation), session.attributes);
   }
   for (const { pool } of scope.allocations) session.preempted?.delete(pool);
-  if (session.scopes.length === 0) session.admission = Infinity;
   session.attributes[m.program.slot_computed] = 0;
   retryPools(m);
 }

@@ -97,7 +97,7 @@ export interface Session {
   waiter: Waiter | null;
   grower: Grower | null;
   job: Job | null;
-  /** Latest admission number; Infinity while nothing is held. */
+  /** Latest admission number, kept after its hold has ended; Infinity before the first. */
   admission: number;
   /** Position at the last preemption, by pool. */
   preempted: Map<number, number> | null;

@@ -180,7 +180,8 @@ function stageReport(m: Machine, stage: StageState): StageReport {
     mean_itl: engine?.gaps.mean ?? NaN,
     itl_p50: engine?.gaps.quantile(0.5) ?? NaN,
     itl_p99: engine?.gaps.quantile(0.99) ?? NaN,
-    idle_with_work: engine !== null && engine.running === null && engine.idleWithWork,
+    idle_with_work: engine !== null && engine.running === null && engine.idleWithWork &&
+      (engine.residents.length > 0 || engine.admits.some((at) => m.pools[at]!.queue.length > 0)),
   };
 }
 
