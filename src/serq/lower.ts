@@ -2,7 +2,7 @@
  * `lower`: a tree to the IR that runs. Names become slots and indices, sugar kernel statements. Checks
  * that need only a name and its place are made here; those about the whole are in check.ts.
  */
-import type { Block, Item, ProgramNode, WorkloadItem } from "./ast.ts";
+import type { Block, ExprNode, Item, ProgramNode, WorkloadItem } from "./ast.ts";
 import { placeText, type Span } from "./diagnostic.ts";
 import {
   type Arrival,
@@ -16,14 +16,15 @@ import {
 import { linkError, parseError } from "./messages.ts";
 import { fold } from "./lower_constants.ts";
 import { type Env, Tables } from "./lower_context.ts";
-import { declareProgram, Declaring, type Inputs } from "./lower_declare.ts";
+import { declareProgram } from "./lower_declare.ts";
+import { Declaring, type Inputs } from "./lower_declaring.ts";
 import { constant, definePool, defineStage } from "./lower_define.ts";
 import { checkDevice, defineEngine } from "./lower_engines.ts";
 import { lowerExpr, nearName } from "./lower_expressions.ts";
 import { MOMENTS } from "./lower_moments.ts";
 import { lowerRef } from "./lower_refs.ts";
 import { renumber } from "./lower_renumber.ts";
-import { lowerBlock, lowerInto, type Server, withServer } from "./lower_statements.ts";
+import { lowerInto, type Server, withServer } from "./lower_statements.ts";
 
 export interface Settings {
   readonly horizon: number | null;
@@ -41,7 +42,7 @@ export interface Lowered {
 type Of<K extends Item["kind"]> = Extract<Item, { kind: K }>;
 
 export function lower(node: ProgramNode, inputs: Inputs, settings: Settings): Lowered {
-  const tables = new Tables();
+  const tables = new Tables({ expr: lowerExpr, into: lowerInto });
   const declaring = new Declaring(tables, inputs);
   declareProgram(declaring, node);
   const env = (item: object): Env => ({
@@ -61,6 +62,13 @@ export function lower(node: ProgramNode, inputs: Inputs, settings: Settings): Lo
   checkNames(tables);
   renumber(tables, program);
   return { program, tables };
+}
+
+/** A constant expression outside of any program. */
+export function lowerAlone(node: ExprNode): Expr {
+  const tables = new Tables({ expr: lowerExpr, into: lowerInto });
+  const none = { values: new Map(), library: () => null, parseLibrary: () => [] };
+  return lowerExpr(tables, node, new Declaring(tables, none).env());
 }
 
 function emptyProgram(tables: Tables, settings: Settings): Program {
@@ -337,5 +345,3 @@ function checkNames(tables: Tables): void {
 function clash(name: string, what: string, whatAt: Span, at: Span): never {
   throw parseError("two_meanings", whatAt, name, "attribute", placeText(at), what);
 }
-
-export { lowerBlock };

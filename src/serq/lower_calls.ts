@@ -14,7 +14,6 @@ import {
   type Tables,
 } from "./lower_context.ts";
 import { placeText } from "./diagnostic.ts";
-import { lowerExpr } from "./lower_expressions.ts";
 import type { Moment } from "./lower_moments.ts";
 import { findFamily, refOf, substitute } from "./lower_refs.ts";
 import { FUNCTIONS } from "./tokens.ts";
@@ -62,7 +61,7 @@ export function lowerCall(tables: Tables, node: CallNode, env: Env): Expr {
   if (name.text === "blocksize") return lowerBlockSize(tables, node, env);
   if (name.text === "pow") {
     if (args.length !== 2) throw linkError("arity", name.at, "pow", 2, args.length);
-    return { Binary: ["Pow", lowerExpr(tables, args[0]!, env), lowerExpr(tables, args[1]!, env)] };
+    return { Binary: ["Pow", tables.lowerExpr(args[0]!, env), tables.lowerExpr(args[1]!, env)] };
   }
   if (Object.hasOwn(AGGREGATES, name.text)) return lowerAggregate(tables, node, env);
   const signature = Object.hasOwn(SIGNATURES, name.text) ? SIGNATURES[name.text] : undefined;
@@ -79,7 +78,7 @@ export function lowerCall(tables: Tables, node: CallNode, env: Env): Expr {
     Call: [
       fn,
       args.map((arg, i) => {
-        if (kinds[i] === "e") return { Expr: lowerExpr(tables, arg, env) };
+        if (kinds[i] === "e") return { Expr: tables.lowerExpr(arg, env) };
         const kind = kinds[i] === "s" ? "stage" : "pool";
         if (arg.kind !== "ref") throw linkError("expects_family", arg.at, name.text, kind);
         const ref = refOf(tables, findFamily(tables, kind, substitute(arg.ref, env)), arg.at, env);
@@ -165,7 +164,7 @@ function lowerCost(tables: Tables, { name, args, at }: CallNode, env: Env): Expr
     return costTarget(tables, arg.ref, env);
   });
   return tables.at(
-    { Cost: [jointTarget(targets), lowerExpr(tables, args.at(-1)!, env)] },
+    { Cost: [jointTarget(targets), tables.lowerExpr(args.at(-1)!, env)] },
     at,
   );
 }
@@ -211,7 +210,7 @@ function expandCall(tables: Tables, { name, args, at }: CallNode, env: Env): Exp
     if (body.kind !== "expression") throw parseError("def_as_expression", name.at, name.text);
     checkArguments(tables, def.node, args, at, env);
     const inner = expansionEnv(tables, params, args, at, env);
-    return noting(name, () => lowerExpr(tables, body.value, inner));
+    return noting(name, () => tables.lowerExpr(body.value, inner));
   }
   const resource = env.engine?.device.node.resources.find((each) => each.name.text === name.text);
   if (resource?.kind !== "time") return null;
@@ -221,7 +220,7 @@ function expandCall(tables: Tables, { name, args, at }: CallNode, env: Env): Exp
   if (resource.params.length !== args.length) {
     throw linkError("arity", name.at, name.text, resource.params.length, args.length);
   }
-  return lowerExpr(tables, resource.body, expansionEnv(tables, resource.params, args, at, env));
+  return tables.lowerExpr(resource.body, expansionEnv(tables, resource.params, args, at, env));
 }
 
 /** Parameters bound to arguments; definitions may not run away. */
@@ -254,7 +253,7 @@ export function checkArguments(
   }
   const uses = countUses(def);
   args.forEach((arg, i) => {
-    if (!drawsNode(tables, arg, env) || uses(params[i]!.text) <= 1) return;
+    if (!drawsNode(arg, env) || uses(params[i]!.text) <= 1) return;
     throw parseError("def_argument_draws", arg.at, name.text, params[i]!.text);
   });
 }
@@ -270,14 +269,14 @@ function countUses(def: import("./ast.ts").DefNode): (name: string) => number {
   return (name) => counts.get(name) ?? 0;
 }
 
-function drawsNode(tables: Tables, node: ExprNode, env: Env): boolean {
+function drawsNode(node: ExprNode, env: Env): boolean {
   let found = false;
   JSON.stringify(node, (key, value: unknown) => {
     if (key === "at") return undefined;
     const { kind, ref } = (value ?? {}) as { kind?: string; ref?: RefNode };
     if (kind === "draw") found = true;
     const local = kind === "ref" && ref !== undefined ? env.locals.get(ref.base.text) : undefined;
-    if (local?.kind === "expr" && drawsNode(tables, local.node, local.env)) found = true;
+    if (local?.kind === "expr" && drawsNode(local.node, local.env)) found = true;
     return value;
   });
   return found;

@@ -4,6 +4,7 @@
  * a first pass, so that statements may name what stands below them.
  */
 import type {
+  Block,
   DefNode,
   DeviceNode,
   EngineNode,
@@ -133,8 +134,15 @@ export const BUILT_IN: readonly string[] = [
   ...["cached", "serial", "turn_no", "new", "out", "think", "more", "forced", "computed"],
 ];
 
+/** Expressions and statements name each other; each finds the other here. */
+export interface Lowerers {
+  expr(tables: Tables, node: ExprNode, env: Env): Expr;
+  into(tables: Tables, block: BlockId, statements: Block, env: Env): void;
+}
+
 /** Mutable tables of one lowering. */
 export class Tables {
+  readonly #lowerers: Lowerers;
   readonly families: Map<string, Family> = new Map();
   readonly pools: Pool[] = [];
   readonly poolInfos: PoolInfo[] = [];
@@ -177,6 +185,18 @@ export class Tables {
   readonly hidden: Map<string, Span> = new Map();
   /** A stage named `tool` that the parser supplies for the workload. */
   impliedTool: Family | null = null;
+
+  constructor(lowerers: Lowerers) {
+    this.#lowerers = lowerers;
+  }
+
+  lowerExpr(node: ExprNode, env: Env): Expr {
+    return this.#lowerers.expr(this, node, env);
+  }
+
+  lowerInto(block: BlockId, statements: Block, env: Env): void {
+    this.#lowerers.into(this, block, statements, env);
+  }
 
   slotOf(name: string): number {
     let slot = this.attributeSlots.get(name);

@@ -266,7 +266,7 @@ function chunkOf(
   if (other !== undefined) throw parseError("at_most_differs", other.atMost!.at);
   const node = first.atMost!;
   const expr = lowerExpr(tables, node, letEnv);
-  checkAtMost(tables, engine, node, expr);
+  checkAtMost(node, expr);
   return unlimited(expr);
 }
 
@@ -283,15 +283,15 @@ function giversOf(body: readonly ScheduleStmt[]): Giver[] {
 }
 
 /** `inf`, a constant above 0, a choice among such, or `max(k, x)` with a constant k above 0. */
-function checkAtMost(tables: Tables, engine: EngineInfo, node: ExprNode, expr: Expr): void {
+function checkAtMost(node: ExprNode, expr: Expr): void {
   const value = fold(expr);
   if (value !== null) {
     if (!(value > 0)) throw linkError("at_most_positive", node.at, value);
     return;
   }
   if ("Cond" in expr) {
-    checkAtMost(tables, engine, node, expr.Cond[1]);
-    checkAtMost(tables, engine, node, expr.Cond[2]);
+    checkAtMost(node, expr.Cond[1]);
+    checkAtMost(node, expr.Cond[2]);
     return;
   }
   if ("Call" in expr && expr.Call[0] === "Max") {

@@ -1,9 +1,9 @@
 /** Queues and relations in the first pass: their pools, stages and NICs, entries and own names. */
 import type { Block, EntryNode, Item, Name, QueueItem, QueueNode, StmtNode } from "./ast.ts";
 import { closest } from "../base/closest.ts";
-import type { Span } from "./diagnostic.ts";
 import { parseError } from "./messages.ts";
-import { declareDevice, declareEngine, declarePool, type Declaring } from "./lower_declare.ts";
+import type { Declaring } from "./lower_declaring.ts";
+import { declareDevice, declareEngine, declarePool } from "./lower_hosts.ts";
 import type { QueueInfo, Tables } from "./lower_context.ts";
 
 /** What a role's entries are called, and how many parameters each takes. */
@@ -210,8 +210,4 @@ function relationQueue(tables: Tables, name: Name): QueueInfo {
   }
   if (queue.nic === null) throw parseError("relation_nic", name.at, name.text);
   return queue;
-}
-
-export function spanOfQueue({ node }: QueueInfo): Span {
-  return node.name.at;
 }

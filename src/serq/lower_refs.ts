@@ -5,7 +5,6 @@ import type { Expr, Ref } from "./ir.ts";
 import { linkError, parseError } from "./messages.ts";
 import { fold } from "./lower_constants.ts";
 import type { Env, Family, QueueInfo, Tables } from "./lower_context.ts";
-import { lowerExpr } from "./lower_expressions.ts";
 
 /** An expression and where its names are looked up. */
 export interface Closed {
@@ -111,7 +110,7 @@ export function refOf(tables: Tables, { family, index }: Found, at: Span, env: E
     if (family.queue !== null && count === 1) return { base, count, index: { Num: 0 } };
     throw linkError("family_unindexed", at, family.name, count);
   }
-  const lowered = lowerExpr(tables, index.node, { ...index.env, moment: env.moment });
+  const lowered = tables.lowerExpr(index.node, { ...index.env, moment: env.moment });
   checkIndex(family, lowered, at);
   return { base, count, index: lowered };
 }

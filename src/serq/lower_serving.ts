@@ -5,14 +5,13 @@
 import type { ExprNode, Placement, RefNode, StmtNode } from "./ast.ts";
 import { closest } from "../base/closest.ts";
 import { placeText, type Span } from "./diagnostic.ts";
-import type { BlockId, Expr, Ref } from "./ir.ts";
+import type { BlockId, Expr } from "./ir.ts";
 import { parseError } from "./messages.ts";
 import { jointTarget, noting, targetOf } from "./lower_calls.ts";
 import type { Env, Family, Local, QueueContext, QueueInfo, Tables } from "./lower_context.ts";
-import { lowerExpr } from "./lower_expressions.ts";
 import { draws } from "./lower_constants.ts";
 import { findFamily, type Found, lowerRef, refOf, substitute } from "./lower_refs.ts";
-import { type Add, lowerInto, runStatement } from "./lower_statements.ts";
+import { type Add, runStatement } from "./lower_runs.ts";
 
 type Of<K extends StmtNode["kind"]> = Extract<StmtNode, { kind: K }>;
 
@@ -48,7 +47,7 @@ function finishTransfer(
 
 function costOf(tables: Tables, families: readonly Family[], node: ExprNode, env: Env): Expr {
   const target = jointTarget(families.map(targetOf));
-  return tables.at({ Cost: [target, lowerExpr(tables, node, env)] }, node.at);
+  return tables.at({ Cost: [target, tables.lowerExpr(node, env)] }, node.at);
 }
 
 function runAll(
@@ -183,7 +182,7 @@ export function enterQueue(tables: Tables, block: BlockId, node: Of<"enter">, en
   const locals = new Map<string, Local>();
   entry.params.forEach((param, i) => {
     const arg = node.args[i]!;
-    if (draws(lowerExpr(tables, arg, env))) {
+    if (draws(tables.lowerExpr(arg, env))) {
       throw parseError("entry_argument_draws", arg.at, queue.name, verb.text, param.text);
     }
     locals.set(param.text, { kind: "expr", node: arg, env });
@@ -191,7 +190,7 @@ export function enterQueue(tables: Tables, block: BlockId, node: Of<"enter">, en
   const inner: Env = { ...env, locals, queue: context, order: queue.order, depth: env.depth + 1 };
   if (inner.depth > 64) throw parseError("def_recursive", at);
   noting({ text: `${queue.name}.${verb.text}`, at }, () => {
-    lowerInto(tables, block, entry.body, inner);
+    tables.lowerInto(block, entry.body, inner);
   });
   if (node.verb.text !== "transfer") return;
   const ends = { from: node.from!, to: node.to! };
@@ -253,6 +252,3 @@ function callContext(
   const sourceIndex = source.many ? plain.index ?? { node: zero, env } : null;
   return { queue, index: own, from: { name, queue: source, index: sourceIndex }, to: null };
 }
-
-/** What a stage reference is, for who only wants it checked. */
-export type StageRef = Ref;

@@ -2,7 +2,7 @@
 import type { Binding, Block, ExprNode, Name, StmtNode } from "./ast.ts";
 import { closest } from "../base/closest.ts";
 import type { Span } from "./diagnostic.ts";
-import type { BlockId, Expr, Ref, RunMode, Statement } from "./ir.ts";
+import type { BlockId, Expr, Ref, Statement } from "./ir.ts";
 import { linkError, parseError } from "./messages.ts";
 import { checkArguments, costTarget, expansionEnv, noting } from "./lower_calls.ts";
 import { walk } from "./lower_constants.ts";
@@ -11,6 +11,7 @@ import { lowerExpr, ownName } from "./lower_expressions.ts";
 import { MOMENTS } from "./lower_moments.ts";
 import { blocksOf } from "./lower_queues.ts";
 import { lowerRef } from "./lower_refs.ts";
+import { type Add, runStatement } from "./lower_runs.ts";
 import { enterQueue, lowerTool, lowerTransfer } from "./lower_serving.ts";
 import { SUPPLIED } from "./tokens.ts";
 
@@ -123,7 +124,6 @@ function lowerStatement(tables: Tables, block: BlockId, node: StmtNode, env: Env
   }
 }
 
-export type Add = (statement: Statement) => void;
 type Of<K extends StmtNode["kind"]> = Extract<StmtNode, { kind: K }>;
 
 function lowerNested(tables: Tables, node: Of<"loop" | "fork">, env: Env, add: Add): void {
@@ -283,26 +283,6 @@ function runStages(tables: Tables, node: Of<"run">, env: Env): Ref[] {
   const base = env.queue?.queue.node.name;
   if (base === undefined) throw parseError("run_without_stage", node.at);
   return [lowerRef(tables, "stage", { base, index: null, member: null, at: node.at }, env)];
-}
-
-/** One job on one stage, or a flow over several. */
-export function runStatement(
-  tables: Tables,
-  stages: readonly Ref[],
-  mode: RunMode,
-  work: Expr,
-  growing: Ref | null,
-  at: Span,
-): Statement {
-  const [stage, ...also] = stages;
-  if (also.length === 0) return { Run: { stage: stage!, mode, work, growing } };
-  if (mode !== "Plain") throw linkError("flow_mode", at);
-  tables.flows += 1;
-  const bases = stages.map(({ base }) => base);
-  const twice = bases.find((base, i) => bases.indexOf(base) < i);
-  if (twice !== undefined) throw linkError("flow_twice", at, tables.stages[twice]!.name);
-  if (tables.share === null) throw linkError("share_missing", at);
-  return { Run: { stage: stage!, mode, work, growing, also, share: tables.share } };
 }
 
 function expandStatements(tables: Tables, block: BlockId, node: Of<"expand">, env: Env): void {

@@ -31,10 +31,17 @@ export function linkError<C extends LinkCode>(
   return make(code, "link", call(LINK, code, args), at);
 }
 
+const ARGUMENT = {
+  unknown_argument: (name: string) => `unknown program argument \`${name}\``,
+  not_a_number: (text: string) => `\`${text}\` is not a constant number`,
+};
+
+export const ARGUMENT_CODES: readonly string[] = Object.keys(ARGUMENT);
+
 /** An error about a value that was given from outside: it has no place in the text. */
-export function argumentError(code: "unknown_argument", name: string, near?: string): SerqError {
+export function argumentError(code: keyof typeof ARGUMENT, what: string, near?: string): SerqError {
   const help = near === undefined ? undefined : `did you mean \`${near}\`?`;
-  return make(code, "argument", { text: `unknown program argument \`${name}\``, help }, null);
+  return make(code, "argument", { text: ARGUMENT[code](what), help }, null);
 }
 
 function call(texts: Texts, code: string, args: readonly unknown[]): Parameters<typeof make>[2] {
