@@ -20,10 +20,8 @@ export function leaveStage(m: Machine, session: Session, preempted: boolean): vo
   job.gone = true;
   stage.present -= 1;
   engine.residents.splice(engine.residents.indexOf(job), 1);
-  if (m.forming !== null && m.forming.stage === stage.index) {
-    takeOut(m.forming, job);
-    if (preempted) m.forming.preempted += 1;
-  }
+  if (m.forming !== null && m.forming.stage === stage.index) takeOut(m.forming, job);
+  if (engine.running !== null) takeOut(engine.running, job);
   const token = rootOf(session).token;
   if (preempted && token !== null && token.stage === stage.index) token.follows = true;
 }

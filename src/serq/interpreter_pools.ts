@@ -370,6 +370,16 @@ export function innermost(session: Session, pool: number): Allocation | undefine
   return undefined;
 }
 
+/** A leg's lease becomes its session's. */
+export function passLease(m: Machine, lease: Lease, to: Session): void {
+  const pool = m.pools[lease.allocation.pool]!;
+  removeHolder(pool, lease.session);
+  addHolder(pool, to);
+  lease.session = to;
+  lease.allocation.session = to;
+  to.leases.push(lease);
+}
+
 /** Ends a lease: by `release`, by its time, or with its session. */
 export function endLease(m: Machine, lease: Lease): void {
   if (lease.over) return;
@@ -488,6 +498,7 @@ export function preempt(m: Machine, pool: PoolState, victim: Session): void {
   victim.preempted ??= new Map();
   victim.preempted.set(pool.index, position);
   pool.preemptions += 1;
+  if (m.forming !== null) m.forming.preempted += 1;
   leaveStage(m, victim, true);
   let op: HoldOp;
   for (;;) {

@@ -17,6 +17,7 @@ import {
   innermost,
   joinQueue,
   leaveQueue,
+  passLease,
   readFor,
   retryPools,
 } from "./interpreter_pools.ts";
@@ -280,8 +281,9 @@ function growStatement(
 ): void {
   const pool = op.at();
   const amount = checkAmount(op.text, op.amount());
-  const allocation = innermost(session, pool);
-  if (allocation === undefined) return;
+  const allocation = innermost(session, pool) ??
+    session.leases.find((lease) => lease.allocation.pool === pool)?.allocation;
+  if (allocation === undefined) throw new RunError(runErrors.growNothing(m.pools[pool]!.name));
   if (grow(m, allocation, amount, null) === "stalled") session.status = "growing";
 }
 
@@ -289,7 +291,7 @@ function load(m: Machine, session: Session, op: Extract<Op, { kind: "grow" | "lo
   const pool = op.at();
   const amount = checkAmount(op.text, op.amount());
   const allocation = innermost(session, pool);
-  if (allocation === undefined) return;
+  if (allocation === undefined) throw new RunError(runErrors.loadNothing(m.pools[pool]!.name));
   if (allocation.position + amount > allocation.amount + EPSILON) {
     const { name } = m.pools[pool]!;
     throw new RunError(runErrors.load(name, allocation.position, amount, allocation.amount));
@@ -384,10 +386,7 @@ export function endSession(m: Machine, session: Session, workload: Workload): vo
 function endLeg(m: Machine, leg: Session, parent: Session): void {
   parent.liveLegs -= 1;
   if (parent.status === "ended") return;
-  for (const lease of leg.leases) {
-    lease.session = parent;
-    parent.leases.push(lease);
-  }
+  for (const lease of leg.leases) passLease(m, lease, parent);
   leg.leases = [];
   if (parent.liveLegs === 0 && parent.status === "joining") m.makeReady(parent);
 }

@@ -37,7 +37,7 @@ export interface Allocation {
   readonly reserved: number;
   /** False once given back or turned into a lease. */
   live: boolean;
-  readonly session: Session;
+  session: Session;
   readonly scope: Scope;
 }
 

@@ -36,6 +36,10 @@ export const runErrors = {
       show(position)
     } must fit the allocation of ` +
     show(allocation),
+  growNothing: (pool: string) =>
+    `\`grow ${pool}\`: the session holds no \`${pool}\` and leases none; a lease ends at its ` +
+    `\`release\`, at its expiry or with its session`,
+  loadNothing: (pool: string) => `\`load ${pool}\` outside a hold of \`${pool}\``,
   scope: (pool: string) => `\`${pool}\` is used outside a hold of it: name the same member`,
   register: (name: string, value: number) =>
     `register \`${name}\` is set to ${show(value)}, not a finite number`,
