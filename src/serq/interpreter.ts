@@ -10,7 +10,7 @@ import { finishFlow, planFlows } from "./interpreter_flows.ts";
 import { checkIntegrity } from "./interpreter_integrity.ts";
 import { buildMachine } from "./interpreter_build.ts";
 import { endLease, retryPool, retryPools } from "./interpreter_pools.ts";
-import { endSession, execute, spawn, type Workload } from "./interpreter_sessions.ts";
+import { execute, refuse, spawn, type Workload } from "./interpreter_sessions.ts";
 import { finishPlain, finishShare, planShare } from "./interpreter_stages.ts";
 import { type Eval, type Event, type Machine } from "./interpreter_state.ts";
 import type { Program, Share, TraceTurn } from "./ir.ts";
@@ -43,7 +43,7 @@ export class Interpreter {
     this.share = share;
     this.integrity = options.integrity ?? false;
     this.gap = gapOf(program, machine, expressions);
-    machine.endSession = (session) => endSession(machine, session, workload);
+    machine.refuse = (session) => refuse(machine, session, workload);
     machine.runReady = () => this.runReady();
     this.begin();
   }

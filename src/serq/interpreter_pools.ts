@@ -500,6 +500,7 @@ export function preempt(m: Machine, pool: PoolState, victim: Session): void {
   pool.preemptions += 1;
   if (m.forming !== null) m.forming.preempted += 1;
   leaveStage(m, victim, true);
+  leaveQueue(m, victim);
   let op: HoldOp;
   for (;;) {
     const scope = victim.scopes.pop()!;
@@ -510,5 +511,5 @@ export function preempt(m: Machine, pool: PoolState, victim: Session): void {
     op = scope.op;
     if (scope.allocations.some((allocation) => allocation.pool === pool.index)) break;
   }
-  if (!joinQueue(m, victim, op, !pool.requeueTail)) m.endSession!(victim);
+  if (!joinQueue(m, victim, op, !pool.requeueTail)) m.refuse!(victim);
 }

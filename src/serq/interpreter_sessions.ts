@@ -69,6 +69,7 @@ export function newSession(m: Machine, serial: number, parent: Session | null): 
     admission: Infinity,
     preempted: null,
     stuck: false,
+    refused: false,
     readyInstant: -1,
     readyTimes: 0,
     token: null,
@@ -203,7 +204,7 @@ function step(m: Machine, session: Session, op: Op, workload: Workload): void {
       run(m, session, op);
       return;
     case "hold":
-      if (!joinQueue(m, session, op, false)) endSession(m, session, workload);
+      if (!joinQueue(m, session, op, false)) refuse(m, session, workload);
       return;
     case "turn":
       takeTurn(m, session, workload);
@@ -340,6 +341,7 @@ function leave(
 ): void {
   const time = checkAmount("lease", op.lease!.time());
   const lease: Lease = { allocation, session, attributes: session.attributes, over: false };
+  allocation.reserved = 0;
   session.leases.push(lease);
   if (time < Infinity) m.heap.push(m.now + time, { kind: "lease", lease });
 }
@@ -352,10 +354,21 @@ function fork(m: Machine, session: Session, body: readonly Op[]): void {
   m.makeReady(leg);
 }
 
+/** A refused hold ends its session; a refused leg ends the session that forked it. */
+export function refuse(m: Machine, session: Session, workload: Workload): void {
+  const { parent } = session;
+  if (parent !== null && parent.status !== "ended") {
+    parent.refused = true;
+    endSession(m, parent, workload);
+  }
+  session.refused = true;
+  endSession(m, session, workload);
+}
+
 /** A session leaves: what it waits for or runs, its holds innermost first, its leases. */
 export function endSession(m: Machine, session: Session, workload: Workload): void {
   const { parent } = session;
-  if (parent === null && session.liveLegs > 0 && session.frames.length === 0) {
+  if (parent === null && session.liveLegs > 0 && !session.refused) {
     throw new RunError(runErrors.legLeft(session.serial));
   }
   leaveQueue(m, session);

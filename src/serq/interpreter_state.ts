@@ -34,7 +34,8 @@ export interface Allocation {
   amount: number;
   /** Tokens whose state is computed, from the start. */
   position: number;
-  readonly reserved: number;
+  /** Tested at admission; nothing once the allocation is leased. */
+  reserved: number;
   /** False once given back or turned into a lease. */
   live: boolean;
   session: Session;
@@ -102,6 +103,8 @@ export interface Session {
   /** Position at the last preemption, by pool. */
   preempted: Map<number, number> | null;
   stuck: boolean;
+  /** A hold of it, or of a leg, was larger than its pool: its legs may run on. */
+  refused: boolean;
   readyInstant: number;
   readyTimes: number;
   token: Token | null;
@@ -378,8 +381,8 @@ export class Machine {
   ended = 0;
   turns = 0;
   iterations = 0;
-  /** Ends a session from anywhere; set by the interpreter. */
-  endSession: ((session: Session) => void) | null = null;
+  /** Ends a session whose hold was refused; set by the interpreter. */
+  refuse: ((session: Session) => void) | null = null;
   /** Runs ready sessions until none is; set by the interpreter. */
   runReady: (() => void) | null = null;
   private readonly streams = new Map<string, Rng>();
