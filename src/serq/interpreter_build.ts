@@ -77,6 +77,7 @@ function addPools(machine: Machine, expressions: ExpressionCompiler): void {
       entries: new Map(),
       allocations: new Set(),
       holders: new Map(),
+      entered: [],
       queue: [],
       growers: [],
       usedAverage: new TimeAverage(),

@@ -196,10 +196,13 @@ export function admit(m: Machine, waiter: Waiter, needs: readonly Need[]): void 
 }
 
 function addHolder(pool: PoolState, session: Session): void {
+  pool.entered.push(session);
   pool.holders.set(session, (pool.holders.get(session) ?? 0) + 1);
 }
 
+/** A session that gives one of several holds back keeps the later place. */
 function removeHolder(pool: PoolState, session: Session): void {
+  pool.entered.splice(pool.entered.indexOf(session), 1);
   const left = pool.holders.get(session)! - 1;
   if (left === 0) pool.holders.delete(session);
   else pool.holders.set(session, left);
@@ -453,25 +456,21 @@ export function retryPools(m: Machine): void {
 // --- Preempting ------------------------------------------------------------------------------------
 
 /** The sessions that may be preempted for a pool, in the order in which ties are broken. */
-function candidates(m: Machine, pool: PoolState): Session[] {
+function candidates(pool: PoolState): Session[] {
+  const engines = pool.memoryOf;
   const found: Session[] = [];
-  const seen = new Set<Session>();
-  for (const { session, scope } of pool.allocations) {
-    if (!session.scopes.includes(scope) || seen.has(session)) continue;
-    seen.add(session);
-    if (pool.memoryOf.length > 0) {
-      if (session.job === null || !pool.memoryOf.includes(session.job.stage)) continue;
-    }
+  for (const session of new Set(pool.entered)) {
+    if (innermost(session, pool.index) === undefined) continue;
+    if (engines.length > 0 && !engines.includes(session.job?.stage ?? -1)) continue;
     found.push(session);
   }
-  if (pool.memoryOf.length > 0) found.sort((a, b) => a.admission - b.admission);
-  return found;
+  return engines.length > 0 ? found.sort((a, b) => a.admission - b.admission) : found;
 }
 
 function chooseVictim(m: Machine, pool: PoolState): Session | undefined {
   let best: Session | undefined;
   let bestKeys: number[] = [];
-  candidates(m, pool).forEach((session, place) => {
+  candidates(pool).forEach((session, place) => {
     const keys = pool.victimKeys!.map((key) => {
       m.context[CONTEXT.Decoding] = session.job?.decode === true ? 1 : 0;
       m.context[CONTEXT.Admission] = place;

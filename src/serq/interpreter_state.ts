@@ -147,7 +147,10 @@ export interface PoolState {
   /** Kept in order of release: the first is the least recently used. */
   entries: Map<number, CacheEntry>;
   readonly allocations: Set<Allocation>;
+  /** How many holds and leases each session has here. */
   readonly holders: Map<Session, number>;
+  /** The same, a place for each, in the order of admission. */
+  readonly entered: Session[];
   readonly queue: Waiter[];
   readonly growers: Grower[];
   readonly usedAverage: TimeAverage;
