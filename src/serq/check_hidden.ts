@@ -180,6 +180,9 @@ function decisionsOf(statement: Exclude<Statement, string>): Expr[] {
     return [stage, ...(also ?? []), ...(growing === null ? [] : [growing])].flatMap(index);
   }
   if (!("Hold" in statement)) return [];
-  const { pools, lease } = statement.Hold;
-  return [...pools.flatMap(([ref]) => index(ref)), ...(lease === null ? [] : [lease[1]])];
+  const { pools, reuse, lease } = statement.Hold;
+  return [
+    ...pools.flatMap(([ref, units, reserve]) => [...index(ref), units, reserve]),
+    ...[reuse, lease?.[1]],
+  ].filter((expr): expr is Expr => expr !== null && expr !== undefined);
 }

@@ -2,7 +2,7 @@
  * `lower`: a tree to the IR that runs. Names become slots and indices, sugar kernel statements. Checks
  * that need only a name and its place are made here; those about the whole are in check.ts.
  */
-import type { Block, ExprNode, Item, ProgramNode, WorkloadItem } from "./ast.ts";
+import type { Block, ExprNode, Item, Placement, ProgramNode, WorkloadItem } from "./ast.ts";
 import { placeText, type Span } from "./diagnostic.ts";
 import {
   type Arrival,
@@ -22,6 +22,7 @@ import { constant, definePool, defineStage } from "./lower_define.ts";
 import { checkDevice, defineEngine } from "./lower_engines.ts";
 import { lowerExpr, nearName } from "./lower_expressions.ts";
 import { MOMENTS } from "./lower_moments.ts";
+import { blocksOf } from "./lower_queues.ts";
 import { lowerRef } from "./lower_refs.ts";
 import { renumber } from "./lower_renumber.ts";
 import { lowerInto, type Server, withServer } from "./lower_statements.ts";
@@ -47,9 +48,9 @@ export function lower(node: ProgramNode, inputs: Inputs, settings: Settings): Lo
   declareProgram(declaring, node);
   const env = (item: object): Env => ({
     ...declaring.env(),
-    constants: new Map([...declaring.constants, ...declaring.snapshots.get(item) ?? []]),
     order: declaring.orders.get(item) ?? Infinity,
   });
+  impliedTool(declaring, node);
   findShare(tables, node);
   defineAll(tables, node, env);
   const workload = only(node, "workload", "duplicate_workload");
@@ -111,6 +112,40 @@ function checkPair(workload: Of<"workload"> | null, server: Of<"server"> | null)
   if (workload === null && server !== null) throw parseError("server_alone", server.at);
 }
 
+/** A client's `tool` runs on a delay of the workload's own where no stage above is named `tool`. */
+function impliedTool(declaring: Declaring, { items }: ProgramNode): void {
+  const { tables } = declaring;
+  for (const item of items) {
+    if (item.kind !== "workload") continue;
+    const order = declaring.orders.get(item)!;
+    const above = tables.families.get("tool");
+    if (above !== undefined && above.kind === "stage" && above.order < order) continue;
+    for (const each of item.items) {
+      const use = each.kind === "session" ? findTool(each.body) : undefined;
+      if (use === undefined) continue;
+      if (above !== undefined) throw parseError("tool_below", use, placeText(above.at));
+      const family = declaring.family("stage", "tool", null, use);
+      tables.stages[family.base]!.kind = { Ps: { Ctx: "N" } };
+      tables.impliedTool = family;
+      return;
+    }
+  }
+}
+
+function findTool(block: Block): Span | undefined {
+  for (const statement of block) {
+    const { place } = statement as { place?: Placement };
+    if (statement.kind === "tool" && place!.on.length === 0 && place!.index === null) {
+      return statement.at;
+    }
+    for (const inner of blocksOf(statement)) {
+      const found = findTool(inner);
+      if (found !== undefined) return found;
+    }
+  }
+  return undefined;
+}
+
 /** `share` of the program, or of its relations, which must agree. */
 function findShare(tables: Tables, { items }: ProgramNode): void {
   for (const item of items) {
@@ -130,7 +165,7 @@ function findShare(tables: Tables, { items }: ProgramNode): void {
 }
 
 function checkShare(tables: Tables): void {
-  if (tables.shareAt !== null && tables.flows === 0 && tables.relations.length === 0) {
+  if (tables.shareAt !== null && tables.flows === 0) {
     throw linkError("share_unused", tables.shareAt);
   }
 }
@@ -181,8 +216,8 @@ function lowerWorkload(
     lowerInto(tables, 1, turn, { ...base, place: "turn" });
     lowerInto(tables, 2, session, { ...base, place: "session" });
   });
-  const last = tables.blocks[2]!.at(-1);
-  if (last !== "End") tables.append(2, "End", "Workload", workload.at);
+  const ended = tables.blocks[2]!.at(-1) === "End" && tables.sides[2]!.at(-1) === "Workload";
+  if (!ended) tables.append(2, "End", "Workload", workload.at);
 }
 
 interface Parts {
@@ -199,7 +234,12 @@ function collect(
 ): Parts {
   const parts: Parts = { init: [], turn: [], session: [] };
   let session: Block | null = null;
+  const seen = new Set<string>();
   for (const item of items) {
+    if (item.kind !== "hidden" && seen.has(item.kind)) {
+      throw parseError("workload_item_twice", item.at, item.kind);
+    }
+    seen.add(item.kind);
     switch (item.kind) {
       case "arrive":
         program.arrival = arrival(tables, item, env);
@@ -215,10 +255,10 @@ function collect(
             throw linkError("workload_block", statement.at, item.kind);
           }
         }
-        parts[item.kind] = [...parts[item.kind], ...item.body];
+        parts[item.kind] = item.body;
         break;
       case "session":
-        session = [...(session ?? []), ...item.body];
+        session = item.body;
         if (!hasTurn(session)) throw parseError("session_without_turn", item.at);
         break;
       case "hidden":

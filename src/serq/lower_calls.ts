@@ -97,6 +97,10 @@ const READABLE: Readonly<Partial<Record<Moment["name"], readonly string[]>>> = {
   gauge: [
     ..."queue busy used free holders queued est_lambda est_rho est_wait".split(" "),
   ],
+  plan: [
+    ..."queue busy used free cachedin holders queued budget_left".split(" "),
+    ...["est_lambda", "est_rho", "est_wait", "price"],
+  ],
   iteration: ["queue", "busy", "used", "free", "holders", "queued"],
 };
 
@@ -253,9 +257,18 @@ export function checkArguments(
   }
   const uses = countUses(def);
   args.forEach((arg, i) => {
+    // A parameter that the body never reads: its argument must mean something all the same.
+    if (uses(params[i]!.text) === 0 && !isReference(tables, arg, env)) tables.lowerExpr(arg, env);
     if (!drawsNode(arg, env) || uses(params[i]!.text) <= 1) return;
     throw parseError("def_argument_draws", arg.at, name.text, params[i]!.text);
   });
+}
+
+function isReference(tables: Tables, arg: ExprNode, env: Env): boolean {
+  if (arg.kind !== "ref") return false;
+  const { base, member } = substitute(arg.ref, env);
+  return arg.ref.index !== null ||
+    tables.families.has(member === null ? base : `${base}.${member}`);
 }
 
 function countUses(def: import("./ast.ts").DefNode): (name: string) => number {

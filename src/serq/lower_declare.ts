@@ -90,6 +90,11 @@ function declareDef(declaring: Declaring, node: DefNode): void {
     }
   });
   if (mentionsCall(node.body, name.text)) throw parseError("def_recursive", name.at);
+  for (const [earlier, { node: other }] of declaring.tables.defs) {
+    if (mentionsCall(other.body, name.text)) {
+      throw parseError("def_later", other.name.at, earlier, name.text);
+    }
+  }
   declaring.tables.defs.set(name.text, { node, order: declaring.order });
 }
 

@@ -25,8 +25,6 @@ export class Declaring {
   readonly inputs: Inputs;
   readonly constants: Map<string, number> = new Map();
   readonly constantAt: Map<string, Span> = new Map();
-  /** Constants as they stand at each item. */
-  readonly snapshots: Map<object, ReadonlyMap<string, number>> = new Map();
   readonly orders: Map<object, number> = new Map();
   readonly names: Map<string, { what: string; at: Span }> = new Map();
   readonly used: Set<string> = new Set();
@@ -56,7 +54,6 @@ export class Declaring {
 
   /** Remembers the surroundings of an item for the second pass. */
   mark(item: object): void {
-    this.snapshots.set(item, new Map(this.constants));
     this.orders.set(item, this.order);
   }
 

@@ -2,7 +2,7 @@
  * Expressions to IR: names resolved at the moment of the expression, constants and definitions put in,
  * aggregates over an index written out.
  */
-import type { BinaryText, ExprNode, RefNode } from "./ast.ts";
+import type { BinaryText, EngineNode, ExprNode, RefNode } from "./ast.ts";
 import { closest } from "../base/closest.ts";
 import type { Span } from "./diagnostic.ts";
 import { type BinaryOp, type Distribution, type Expr, realOf } from "./ir.ts";
@@ -157,11 +157,14 @@ function lowerLocal(tables: Tables, local: Local, at: Span, env: Env): Expr {
 function lowerBare(tables: Tables, name: string, at: Span, env: Env): Expr {
   const { moment, queue } = env;
   if (queue !== null && name === "self") {
-    if (queue.index === null) return { Num: 0 };
+    if (queue.index === null) throw parseError("self_single", at, queue.queue.name);
     return lowerExpr(tables, queue.index.node, { ...queue.index.env, moment });
   }
   if (queue !== null && queue.queue.owned.has(name)) {
     return readAttribute(tables, ownName(queue.queue, name), at, env);
+  }
+  if (env.engine !== null && isScheduleLet(env.engine.node, name)) {
+    throw parseError("schedule_let", at, name);
   }
   const constant = env.constants.get(name);
   if (constant !== undefined) return { Num: realOf(constant) };
@@ -175,6 +178,12 @@ function lowerBare(tables: Tables, name: string, at: Span, env: Env): Expr {
   }
   if (name === "inf") return { Num: "inf" };
   return readAttribute(tables, name, at, env);
+}
+
+function isScheduleLet({ items }: EngineNode, name: string): boolean {
+  return items.some((item) =>
+    item.kind === "schedule" && item.lets.some((each) => each.name.text === name)
+  );
 }
 
 function contextError(name: string, at: Span, env: Env): Error {

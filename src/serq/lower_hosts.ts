@@ -59,7 +59,13 @@ export function declareEngine(
   device.engine = engine;
   tables.engines.set(name, engine);
   if (queue !== null) queue.stage = family;
+  const capacities = new Set<string>();
   for (const item of node.items) {
+    if (item.kind === "capacity") {
+      const { text, at: place } = item.name;
+      if (capacities.has(text)) throw parseError("resource_twice", place, text);
+      capacities.add(text);
+    }
     if (item.kind !== "state") continue;
     if (family.many && family.count > 1) throw parseError("state_in_family", item.at, name);
     if (SUPPLIED.has(item.name.text)) {

@@ -112,7 +112,7 @@ export const MOMENTS = {
   plan: moment(
     "plan",
     "a schedule's statement",
-    `now tokens prefilled admitted preempted ${ITERATION}`,
+    `tokens prefilled admitted preempted ${ITERATION}`,
     NO_SESSION,
   ),
   step: moment("step", "`execute`", `now tokens prefilled attention ${ITERATION}`, {

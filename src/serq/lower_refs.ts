@@ -103,8 +103,11 @@ export function lowerRef(
 export function refOf(tables: Tables, { family, index }: Found, at: Span, env: Env): Ref {
   const { base, count } = family;
   if (!family.many) {
-    if (index !== null) throw linkError("not_a_family", at, family.kind, family.name);
-    return { base, count, index: null };
+    if (index === null) return { base, count, index: null };
+    // The only member may be called by its index.
+    const lowered = tables.lowerExpr(index.node, { ...index.env, moment: env.moment });
+    checkIndex(family, lowered, at);
+    return { base, count, index: lowered };
   }
   if (index === null) {
     if (family.queue !== null && count === 1) return { base, count, index: { Num: 0 } };

@@ -4,7 +4,7 @@
  */
 import type { ExprNode, Placement, RefNode, StmtNode } from "./ast.ts";
 import { closest } from "../base/closest.ts";
-import { placeText, type Span } from "./diagnostic.ts";
+import type { Span } from "./diagnostic.ts";
 import type { BlockId, Expr } from "./ir.ts";
 import { parseError } from "./messages.ts";
 import { jointTarget, noting, targetOf } from "./lower_calls.ts";
@@ -81,8 +81,8 @@ function stagesOf(
     throw parseError("several_play", at, form, found.map(({ name }) => name).join(", "));
   }
   if (found.length === 1) return [{ family: found[0]!, index: closed }];
-  if (form === "tool" && env.place === "session" && index === null) {
-    return [{ family: impliedTool(tables, at), index: null }];
+  if (form === "tool" && env.place === "session" && tables.impliedTool !== null && index === null) {
+    return [{ family: tables.impliedTool!, index: null }];
   }
   throw parseError("none_plays", at, form, names.map((name) => `\`${name}\``).join(" or "));
 }
@@ -101,19 +101,6 @@ function namedStage(tables: Tables, ref: RefNode, env: Env): Found {
     throw parseError("stage_not_above", ref.at, name, near);
   }
   return findFamily(tables, "stage", plain);
-}
-
-/** The delay that the workload's own `tool` runs on, after every declared stage. */
-function impliedTool(tables: Tables, at: Span): Family {
-  if (tables.impliedTool !== null) return tables.impliedTool;
-  const declared = tables.families.get("tool");
-  if (declared !== undefined) throw parseError("tool_below", at, placeText(declared.at));
-  const base = tables.stages.length;
-  tables.stages.push({ name: "tool", kind: { Ps: { Ctx: "N" } } });
-  const rest = { count: 1, many: false, at, queue: null, order: Infinity } as const;
-  const family: Family = { kind: "stage", name: "tool", base, ...rest };
-  tables.families.set("tool", family);
-  return tables.impliedTool = family;
 }
 
 /** Each named link with a latency is waited for first, in the order named. */

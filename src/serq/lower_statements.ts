@@ -42,9 +42,36 @@ export function withServer<T>(spliced: Server | null, body: () => T): T {
   }
 }
 
+/** Where errors about a statement point: at the first thing that it names. */
+function placeOf(node: StmtNode): Span {
+  switch (node.kind) {
+    case "run":
+      return node.stages[0]?.at ?? node.work.at;
+    case "hold":
+      return node.parts[0]!.pool.at;
+    case "grow":
+    case "load":
+    case "drop":
+    case "release":
+      return node.pool.at;
+    case "branch":
+    case "while":
+      return node.test.at;
+    case "set":
+    case "observe":
+      return node.value.at;
+    case "tool":
+    case "transfer":
+      return node.place.on[0]?.at ?? node.at;
+    default:
+      return node.at;
+  }
+}
+
 function lowerStatement(tables: Tables, block: BlockId, node: StmtNode, env: Env): void {
   const { at } = node;
-  const add = (statement: Statement): void => tables.append(block, statement, env.side, at);
+  const place = placeOf(node);
+  const add = (statement: Statement): void => tables.append(block, statement, env.side, place);
   const value = (expr: ExprNode): Expr => lowerExpr(tables, expr, env);
   switch (node.kind) {
     case "turn":
@@ -53,8 +80,9 @@ function lowerStatement(tables: Tables, block: BlockId, node: StmtNode, env: Env
       if (server !== null) lowerInto(tables, block, server.body, server.env);
       return;
     case "end":
-      if (env.place === "server") throw parseError("end_in_server", at);
-      if (env.place !== "session") throw linkError("workload_block", at, env.place);
+      if (env.place !== "session" && env.place !== "server") {
+        throw linkError("workload_block", at, env.place);
+      }
       return add("End");
     case "join":
       return add("Join");
@@ -90,7 +118,7 @@ function lowerStatement(tables: Tables, block: BlockId, node: StmtNode, env: Env
         ? "Decode"
         : "Plain";
       const growing = node.growing === null ? null : lowerRef(tables, "pool", node.growing, env);
-      return add(runStatement(tables, stages, mode, value(node.work), growing, at));
+      return add(runStatement(tables, stages, mode, value(node.work), growing, place));
     }
     case "branch": {
       const test = lowerTest(tables, node.test, node.chance, env);

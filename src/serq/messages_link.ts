@@ -38,8 +38,6 @@ export const LINK = {
     say(`\`${name}\` is a constant: it cannot be set`, "choose another name for the attribute"),
   gauge_is_observation: (name: string) => say(`\`${name}\` is a gauge and an observation`),
   // Families and indices
-  not_a_family: (kind: string, name: string) =>
-    say(`${kind} \`${name}\` is no family; leave the index out`),
   family_unindexed: (name: string, count: number) =>
     say(`\`${name}\` is a family of ${count}; index it`),
   indexed_twice: (name: string) => say(`\`${name}\` is indexed twice`),
@@ -87,7 +85,7 @@ export const LINK = {
   session_count: (what: string, value: number, max: number) =>
     say(`${what} is ${value}: a count is a whole number from 1 to ${max}`),
   amount_negative: (what: string, value: number) =>
-    say(`${what} is ${value}: an amount of units, tokens or seconds is 0 or more`),
+    say(`${what} is ${number(value)}: an amount of units, tokens or seconds is 0 or more`),
   // Engines
   granule_positive: (name: string) => say(`engine \`${name}\`: a granule must be positive`),
   granule_exclusive: (name: string) =>
@@ -135,7 +133,7 @@ export const LINK = {
   hold_twice: (pool: string) => say(`a hold takes \`${pool}\` twice`),
   hold_over_cap: (units: number, blocks: number | null, cap: number) =>
     say(
-      `this hold waits for ${units} units` +
+      `this hold waits for ${number(units)} units` +
         (blocks === null ? "" : ` (${units_(blocks, units)})`) + `, more than its cap ${cap}`,
     ),
   outside_hold: (what: string, pool: string) =>
@@ -220,6 +218,10 @@ export const LINK = {
       "decide after a run whose work reads it has ended",
     ),
 } satisfies Record<string, (...args: never[]) => Message>;
+
+function number(value: number): string {
+  return String(value).replace("Infinity", "inf");
+}
 
 function units_(blocks: number, units: number): string {
   return `${Math.ceil(units / blocks) * blocks} in blocks of ${blocks}`;

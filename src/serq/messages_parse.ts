@@ -116,6 +116,11 @@ export const PARSE = {
       `an argument of \`${name}\` reads \`${read}\`, which changes while its statements run`,
       "`set` a name to it first",
     ),
+  def_later: (name: string, used: string) =>
+    say(
+      `\`${name}\` uses \`${used}\`, which is defined after it`,
+      "a definition uses the ones before it",
+    ),
   parameter_twice: (name: string, param: string) =>
     say(`\`${name}\` has two parameters \`${param}\``),
   args_without_use: () => say('`args.number` needs `use "std/args";` above it'),
@@ -130,7 +135,7 @@ export const PARSE = {
   unknown_pool_option: (word: string, n: Near) => near(`unknown pool option \`${word}\``, n),
   hosted_pool_cap: () =>
     say("a pool on a device or an engine takes `cap` from it", "write `NAME cap c;` there"),
-  resource_twice: (name: string) => say(`the device declares \`${name}\` twice`),
+  resource_twice: (name: string) => say(`\`${name}\` is declared twice here`),
   resource_elsewhere: (name: string, where: string) =>
     say(`\`${name}\` is a time of the device: it is read in \`execute\`, not in ${where}`),
   no_device: (name: string, n: Near) =>
@@ -188,6 +193,8 @@ export const PARSE = {
       "`advance running; admit waiting while (running.preempted == 0);`",
     ),
   schedule_late_let: () => say("a schedule's `let` stands before its statements"),
+  schedule_let: (name: string) =>
+    say(`\`${name}\` is a \`let\` of the schedule: it is read only in \`each at most\``),
   unknown_schedule_statement: (word: string, n: Near) =>
     near(`unknown schedule statement \`${word}\``, n),
   advance_what: () => say("`advance` takes `running`", "write `advance running;`"),
@@ -201,13 +208,13 @@ export const PARSE = {
   at_most_differs: () => say("two different `each at most`", "an iteration has one cap a run"),
   // Workload and statements
   unknown_workload_item: (word: string, n: Near) => near(`unexpected \`${word}\` in workload`, n),
+  workload_item_twice: (word: string) => say(`the workload says \`${word}\` twice`),
   unknown_arrival: (word: string, n: Near) => near(`unknown arrivals \`${word}\``, n),
   session_without_turn: () =>
     say("the workload's session has no `turn;`", "each turn uses the server"),
   unknown_statement: (word: string, n: Near) => near(`unknown statement \`${word}\``, n),
   turn_elsewhere: (place: string) =>
     say(`\`turn\` is the session's: it may not stand in \`${place}\``),
-  end_in_server: () => say("`end` is the session's: it may not stand in `server`"),
   size_in_server: () =>
     say("a server cannot declare a request Size", "a size belongs to the workload; use `set`"),
   mark_elsewhere: () => say("`mark` is a queue entry's: it names a moment that the caller reads"),
@@ -270,6 +277,7 @@ export const PARSE = {
   queue_pool_count: (name: string) =>
     say(`\`${name}\` in a queue has no size of its own`, "it has the queue's"),
   nic_twice: (queue: string) => say(`queue \`${queue}\` has two NICs`),
+  self_single: (queue: string) => say(`\`self\` in queue \`${queue}\`, which is no family`),
   gateway_family: (queue: string) => say(`the gateway \`${queue}\` may not be a family`),
   latency_and_entry: (queue: string) =>
     say(`link \`${queue}\` has an entry and a \`latency\``, "write the wait in the entry"),
