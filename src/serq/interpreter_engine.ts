@@ -13,7 +13,6 @@ import {
 } from "./interpreter_pools.ts";
 import { addResident, readTotals, wants } from "./interpreter_residents.ts";
 import { complete, type JobFields, makeJob, passAtOnce } from "./interpreter_stages.ts";
-import { rootOf } from "./interpreter_leave.ts";
 import {
   type BodyOp,
   CONTEXT,
@@ -402,10 +401,17 @@ export function endIteration(m: Machine, stage: StageState, iteration: Iteration
 }
 
 function countToken(m: Machine, stage: StageState, engine: EngineState, job: Job): void {
-  const session = rootOf(job.session!);
+  const session = job.session!;
   const turn = session.attributes[m.program.slot_turn]!;
   const { token } = session;
-  const known = token !== null && token.turn === turn;
-  if (known && (job.decode || token.follows) && m.warm) engine.gaps.push(m.now - token.time);
-  session.token = { turn, time: m.now, stage: stage.index, follows: job.decode };
+  const follows = token !== null && token.turn === turn &&
+    (job.decode || token.follows || (token.preempted && token.stage === stage.index));
+  if (follows && m.warm) engine.gaps.push(m.now - token.time);
+  session.token = {
+    turn,
+    time: m.now,
+    stage: stage.index,
+    follows: job.decode || follows,
+    preempted: false,
+  };
 }

@@ -3,7 +3,7 @@ import { removeFlow } from "./interpreter_flows.ts";
 import { removeJob } from "./interpreter_stages.ts";
 import type { Iteration, Job, Machine, Session } from "./interpreter_state.ts";
 
-export function leaveStage(m: Machine, session: Session, preempted: boolean): void {
+export function leaveStage(m: Machine, session: Session): void {
   const { job } = session;
   if (job === null) return;
   session.job = null;
@@ -22,8 +22,6 @@ export function leaveStage(m: Machine, session: Session, preempted: boolean): vo
   engine.residents.splice(engine.residents.indexOf(job), 1);
   if (m.forming !== null && m.forming.stage === stage.index) takeOut(m.forming, job);
   if (engine.running !== null) takeOut(engine.running, job);
-  const token = rootOf(session).token;
-  if (preempted && token !== null && token.stage === stage.index) token.follows = true;
 }
 
 /** Tokens of a job that left go back to what is left. */
@@ -36,8 +34,4 @@ function takeOut(iteration: Iteration, job: Job): void {
   iteration.left += tokens;
   iteration.scheduled -= tokens;
   if (!job.decode) iteration.prefilled -= tokens;
-}
-
-export function rootOf(session: Session): Session {
-  return session.parent ?? session;
 }

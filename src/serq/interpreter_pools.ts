@@ -498,7 +498,8 @@ export function preempt(m: Machine, pool: PoolState, victim: Session): void {
   victim.preempted.set(pool.index, position);
   pool.preemptions += 1;
   if (m.forming !== null) m.forming.preempted += 1;
-  leaveStage(m, victim, true);
+  leaveStage(m, victim);
+  if (victim.token !== null) victim.token.preempted = true;
   leaveQueue(m, victim);
   let op: HoldOp;
   for (;;) {

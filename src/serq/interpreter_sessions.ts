@@ -372,7 +372,7 @@ export function endSession(m: Machine, session: Session, workload: Workload): vo
     throw new RunError(runErrors.legLeft(session.serial));
   }
   leaveQueue(m, session);
-  leaveStage(m, session, false);
+  leaveStage(m, session);
   while (session.scopes.length > 0) {
     const scope = session.scopes.pop()!;
     for (const allocation of scope.allocations) {

@@ -112,11 +112,13 @@ export interface Session {
 
 /** The latest token of a session's turn. */
 export interface Token {
-  turn: number;
-  time: number;
-  stage: number;
-  /** The next prefill end on `stage` is a token that follows this one. */
-  follows: boolean;
+  readonly turn: number;
+  readonly time: number;
+  readonly stage: number;
+  /** The turn has decoded: the end of a prefill, anywhere, is its next token. */
+  readonly follows: boolean;
+  /** The session was preempted since: the end of a prefill on `stage` is its next token. */
+  preempted: boolean;
 }
 
 export interface CacheEntry {
