@@ -404,14 +404,9 @@ function countToken(m: Machine, stage: StageState, engine: EngineState, job: Job
   const session = job.session!;
   const turn = session.attributes[m.program.slot_turn]!;
   const { token } = session;
-  const follows = token !== null && token.turn === turn &&
-    (job.decode || token.follows || (token.preempted && token.stage === stage.index));
-  if (follows && m.warm) engine.gaps.push(m.now - token.time);
-  session.token = {
-    turn,
-    time: m.now,
-    stage: stage.index,
-    follows: job.decode || follows,
-    preempted: false,
-  };
+  const known = token !== null && token.turn === turn;
+  const decoded = job.decode || (known && token.follows);
+  const resumed = known && token.preempted && token.stage === stage.index;
+  if (known && (decoded || resumed) && m.warm) engine.gaps.push(m.now - token.time);
+  session.token = { turn, time: m.now, stage: stage.index, follows: decoded, preempted: false };
 }
