@@ -16,6 +16,7 @@ export const PARSE = {
     say(`bad number \`${text}\``, "a number has one point: `1.5`, `2e3`"),
   too_many_tokens: () => say("the program has more than 100000 tokens"),
   too_deep: (max: number) => say(`nested deeper than ${max} levels`, "name parts with `def`"),
+  too_many_terms: (max: number) => say(`more than ${max} terms in a row`, "name parts with `let`"),
   expected: (what: string, found: string) => say(`expected ${what}, found ${found}`),
   // The program as a whole
   outside_main: () =>

@@ -1,5 +1,6 @@
 /** Expressions and references, by recursive descent over the precedence levels. */
 import type { BinaryText, ExprNode, RefNode } from "./ast.ts";
+import { parseError } from "./messages.ts";
 import type { Cursor } from "./parser.ts";
 
 /** Binary operators from the loosest to the tightest; comparisons do not chain. */
@@ -11,6 +12,8 @@ const LEVELS: readonly (readonly BinaryText[])[] = [
   ["*", "/"],
 ];
 const COMPARISON = 2;
+/** Terms of one sum or product: a chain is a tree as deep as it is long. */
+const TERMS_MAX = 1000;
 
 export function parseExpr(cursor: Cursor): ExprNode {
   return cursor.nested(() => {
@@ -43,9 +46,10 @@ function parseLevel(cursor: Cursor, level: number): ExprNode {
   if (operators === undefined) return parseUnary(cursor);
   const first = cursor.token.at;
   let left = parseLevel(cursor, level + 1);
-  for (;;) {
+  for (let terms = 1;; terms += 1) {
     const op = operators.find((each) => cursor.is(each));
     if (op === undefined) return left;
+    if (terms >= TERMS_MAX) throw parseError("too_many_terms", cursor.token.at, TERMS_MAX);
     cursor.next();
     const right = parseLevel(cursor, level + 1);
     left = { kind: "binary", op, left, right, at: cursor.since(first) };
