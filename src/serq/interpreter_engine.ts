@@ -260,7 +260,7 @@ function runBody(
         while (iteration.left > 0 && !iteration.refused) {
           if (op.gate !== null && !guardOf(m, stage, iteration, op.gate)) break;
           if (!admitOne(m, stage, iteration)) break;
-          serveAll(m, stage, iteration, engine.order, op.only, served, true);
+          if (!serveAll(m, stage, iteration, engine.order, op.only, served, true)) break;
         }
         break;
       case "branch": {
@@ -282,6 +282,7 @@ function runBody(
   }
 }
 
+/** Serves residents that had no turn yet; false when one preempted itself, which ends a statement. */
 function serveAll(
   m: Machine,
   stage: StageState,
@@ -290,7 +291,7 @@ function serveAll(
   only: Eval | null,
   served: Set<Job>,
   newcomers = false,
-): void {
+): boolean {
   const from = newcomers ? m.newJobsFrom : -1;
   while (iteration.left > 0) {
     const skipped = new Set(served);
@@ -298,10 +299,11 @@ function serveAll(
       for (const job of stage.engine!.residents) if (job.number < from) skipped.add(job);
     }
     const job = nextResident(m, stage, iteration, order, skipped, only);
-    if (job === undefined) return;
+    if (job === undefined) break;
     served.add(job);
-    if (give(m, stage, iteration, job) === "self") return;
+    if (give(m, stage, iteration, job) === "self") return false;
   }
+  return true;
 }
 
 // --- The iteration's life --------------------------------------------------------------------------

@@ -178,8 +178,7 @@ export function unfinishedWork(m: Machine, stage: StageState): number {
       return sum;
     }
     default:
-      for (const job of stage.jobs) sum += job.tag - m.now;
-      for (const job of stage.waiting) sum += job.remaining;
-      return sum;
+      for (const job of stage.jobs) sum += job.remaining - (m.now - job.start);
+      return sum + stage.waiting.reduce((waiting, job) => waiting + job.remaining, 0);
   }
 }
