@@ -164,7 +164,7 @@ export function planShare(m: Machine, stage: StageState): void {
 
 /** `work(s)`: what the jobs there still need. */
 export function unfinishedWork(m: Machine, stage: StageState): number {
-  let sum = 0;
+  let sum = -0;
   switch (stage.kind) {
     case "engine":
       for (const job of stage.engine!.residents) sum += job.remaining;
@@ -179,6 +179,6 @@ export function unfinishedWork(m: Machine, stage: StageState): number {
     }
     default:
       for (const job of stage.jobs) sum += job.remaining - (m.now - job.start);
-      return sum + stage.waiting.reduce((waiting, job) => waiting + job.remaining, 0);
+      return sum + stage.waiting.reduce((waiting, job) => waiting + job.remaining, -0);
   }
 }
