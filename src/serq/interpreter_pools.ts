@@ -258,12 +258,12 @@ function evictOnce(m: Machine, pool: PoolState): void {
 
 function leastEntry(m: Machine, pool: PoolState): CacheEntry {
   const { evictKeys } = pool;
+  if (evictKeys === null) return pool.entries.values().next().value!;
   let best: CacheEntry | undefined;
   let bestKeys: number[] = [];
   for (const entry of pool.entries.values()) {
-    const keys = evictKeys === null
-      ? [entry.last, entry.order]
-      : [...evictKeys.map((key) => readForEntry(m, entry, entry.size, key)), entry.order];
+    const keys = evictKeys.map((key) => readForEntry(m, entry, entry.size, key));
+    keys.push(entry.order);
     if (best === undefined || compareKeys(keys, bestKeys) < 0) {
       best = entry;
       bestKeys = keys;
