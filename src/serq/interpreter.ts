@@ -4,16 +4,20 @@
  * clock is virtual. `run` is a generator of control: `step` handles one event, so that another clock
  * can drive the machine, stop it and ask for the report so far.
  */
-import { ExpressionCompiler } from "./interpreter_expressions.ts";
-import { endIteration, tryIteration } from "./interpreter_engine.ts";
-import { finishFlow, planFlows } from "./interpreter_flows.ts";
-import { checkIntegrity } from "./interpreter_integrity.ts";
 import { buildMachine } from "./interpreter_build.ts";
-import { endLease, retryPool, retryPools } from "./interpreter_pools.ts";
-import { execute, refuse, spawn, type Workload } from "./interpreter_sessions.ts";
+import { tryIteration } from "./interpreter_engine.ts";
+import type { ExpressionCompiler } from "./interpreter_expressions.ts";
+import { finishFlow, planFlows } from "./interpreter_flows.ts";
+import { retryPool, retryPools } from "./interpreter_growth.ts";
+import { checkIntegrity } from "./interpreter_integrity.ts";
+import { endIteration } from "./interpreter_iterations.ts";
+import type { Machine } from "./interpreter_machine.ts";
+import { endLease } from "./interpreter_pools.ts";
+import { execute, refuse } from "./interpreter_sessions.ts";
+import { spawn, type Workload } from "./interpreter_spawn.ts";
 import { finishPlain, finishShare, planShare } from "./interpreter_stages.ts";
-import { type Eval, type Event, type Machine } from "./interpreter_state.ts";
-import type { Program, Share, TraceTurn } from "./ir.ts";
+import type { Eval, Event } from "./interpreter_state.ts";
+import { isPresent, type Program, type Share, type TraceTurn } from "./ir.ts";
 import { RunError, runErrors } from "./run_errors.ts";
 import { poissonGap } from "./variates.ts";
 
@@ -45,10 +49,10 @@ export class Interpreter {
     this.gap = gapOf(program, machine, expressions);
     machine.refuse = (session) => refuse(machine, session, workload);
     machine.runReady = () => this.runReady();
-    this.begin();
+    this.start();
   }
 
-  private begin(): void {
+  private start(): void {
     const { machine: m } = this;
     const { program } = m;
     if (program.warmup > 0) m.heap.push(program.warmup, { kind: "warm" });
@@ -70,7 +74,7 @@ export class Interpreter {
     const { horizon, arrivals } = m.program;
     if (this.finished) return false;
     const time = m.heap.peekTime();
-    const drained = arrivals != null && m.arrivals >= arrivals && m.live.size === 0;
+    const drained = isPresent(arrivals) && m.arrivals >= arrivals && m.live.size === 0;
     if (drained || time > horizon) return false;
     if (time > m.now) this.readGauges();
     const event = m.heap.pop();
@@ -96,18 +100,18 @@ export class Interpreter {
     this.finished = true;
     const { machine: m } = this;
     const { horizon, warmup, arrivals } = m.program;
-    const complete = m.heap.size === 0 || m.heap.peekTime() > horizon ||
-      (arrivals != null && m.live.size === 0);
+    const over = m.heap.size === 0 || m.heap.peekTime() > horizon ||
+      (isPresent(arrivals) && m.live.size === 0);
     this.readGauges();
-    if (arrivals != null) {
-      if (complete && m.arrivals < arrivals) {
+    if (isPresent(arrivals)) {
+      if (over && m.arrivals < arrivals) {
         throw new RunError(runErrors.horizonReached(horizon, m.arrivals, arrivals));
       }
-      if (complete && m.live.size > 0) {
+      if (over && m.live.size > 0) {
         throw new RunError(runErrors.undrained(m.live.size, horizon));
       }
-      if (complete && m.now <= warmup) throw new RunError(runErrors.noInterval(m.now, warmup));
-    } else if (complete) {
+      if (over && m.now <= warmup) throw new RunError(runErrors.noInterval(m.now, warmup));
+    } else if (over) {
       m.now = horizon;
     }
     for (const claim of m.claims) {
@@ -147,7 +151,7 @@ export class Interpreter {
         return;
       case "arrive": {
         const { arrivals } = m.program;
-        if (arrivals == null || m.arrivals + 1 < arrivals) {
+        if (!isPresent(arrivals) || m.arrivals + 1 < arrivals) {
           m.heap.push(m.now + this.nextGap(), { kind: "arrive" });
         }
         spawn(m, this.workload);

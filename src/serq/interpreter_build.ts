@@ -1,12 +1,14 @@
 /** Builds the machine of a program: its pools, stages and expressions, all empty at time 0. */
+import { EventHeap } from "./heap.ts";
+import type { InterpreterOptions } from "./interpreter.ts";
 import { StatementCompiler } from "./interpreter_compile.ts";
 import { ExpressionCompiler } from "./interpreter_expressions.ts";
-import type { InterpreterOptions } from "./interpreter.ts";
-import type { Workload } from "./interpreter_sessions.ts";
-import { type BodyOp, type EngineState, Machine, type StageState } from "./interpreter_state.ts";
-import { EventHeap } from "./heap.ts";
+import { Machine } from "./interpreter_machine.ts";
+import type { Workload } from "./interpreter_spawn.ts";
+import type { BodyOp, EngineState, StageState } from "./interpreter_state.ts";
 import {
   type Expr,
+  isPresent,
   type IterationStatement,
   type Program,
   realValue,
@@ -36,7 +38,7 @@ export function buildMachine(program: Program, options: InterpreterOptions): Bui
   addReaders(machine, expressions, options.dump ?? false);
   const statements = new StatementCompiler(program, expressions);
   const corpus = options.corpus ?? [];
-  if (program.trace != null && corpus.length === 0) throw new RunError(runErrors.emptyTrace());
+  if (isPresent(program.trace) && corpus.length === 0) throw new RunError(runErrors.emptyTrace());
   const workload: Workload = {
     init: statements.block(program.init),
     turn: statements.block(program.turn),
@@ -62,8 +64,8 @@ function addPools(machine: Machine, expressions: ExpressionCompiler): void {
       evictKeys: pool.evict === "Lru" ? null : expressions.all(pool.evict.By),
       victimKeys: preempt === "None" ? null : expressions.all(preempt.By.keys),
       requeueTail: preempt !== "None" && preempt.By.tail === true,
-      queueKeys: pool.queue == null ? null : expressions.all(pool.queue),
-      spill: spill == null ? null : {
+      queueKeys: !isPresent(pool.queue) ? null : expressions.all(pool.queue),
+      spill: !isPresent(spill) ? null : {
         to: spill.to,
         via: spill.via,
         work: expressions.compile(spill.work),
@@ -98,7 +100,7 @@ function addPools(machine: Machine, expressions: ExpressionCompiler): void {
 
 /** `kv`, or `kv[2]` for a member of a family. */
 export function memberName({ name, index }: { name: string; index?: number | null }): string {
-  return index == null ? name : `${name}[${index}]`;
+  return !isPresent(index) ? name : `${name}[${index}]`;
 }
 
 function stageState(
@@ -156,7 +158,7 @@ function engineState(
     granule: expressions.optional(step.granule),
     order: order === null ? null : expressions.all(order),
     exclusive: serve === "ExclusivePrefill",
-    body: step.iteration == null
+    body: !isPresent(step.iteration)
       ? null
       : step.iteration.map((statement) => bodyOp(expressions, statement)),
     memory: step.memory ?? -1,
@@ -182,7 +184,7 @@ function bodyOp(expressions: ExpressionCompiler, statement: IterationStatement):
     return {
       kind: "serve",
       only: expressions.optional(only),
-      by: by == null ? null : expressions.all(by),
+      by: !isPresent(by) ? null : expressions.all(by),
     };
   }
   if ("Admit" in statement) {
@@ -218,7 +220,7 @@ function sharedStages(program: Program): Set<number> {
 
 function shareOf(program: Program): Share {
   for (const statement of program.blocks.flat()) {
-    if (typeof statement === "object" && "Run" in statement && statement.Run.share != null) {
+    if (typeof statement === "object" && "Run" in statement && isPresent(statement.Run.share)) {
       return statement.Run.share;
     }
   }

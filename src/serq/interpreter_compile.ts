@@ -2,9 +2,9 @@
  * A program's statements, compiled: blocks become arrays of operations with their expressions as
  * closures. The shapes here are what `interpreter_sessions.ts` executes.
  */
-import type { Expr, Program, Ref, Statement } from "./ir.ts";
 import type { ExpressionCompiler } from "./interpreter_expressions.ts";
 import type { Eval, Locate } from "./interpreter_state.ts";
+import { type Expr, isPresent, type Program, type Ref, type Statement } from "./ir.ts";
 
 export interface HoldOp {
   readonly kind: "hold";
@@ -113,7 +113,7 @@ export class StatementCompiler {
         also: (also ?? []).map((ref) => e.stage(ref)),
         mode,
         work: e.compile(work),
-        growing: growing == null ? null : e.pool(growing),
+        growing: !isPresent(growing) ? null : e.pool(growing),
         text: `run ${names}${mode === "Plain" ? "" : ` ${mode.toLowerCase()}`} (w)`,
       };
     }
@@ -151,11 +151,11 @@ export class StatementCompiler {
         units: e.compile(units),
         reserve: e.optional(reserve),
         fixed: isFixed(units),
-        reserveFixed: reserve != null && isFixed(reserve),
+        reserveFixed: isPresent(reserve) && isFixed(reserve),
       })),
       reuse: e.optional(hold.reuse),
       cache: e.optional(hold.cache),
-      lease: hold.lease == null
+      lease: !isPresent(hold.lease)
         ? null
         : { at: e.pool(hold.lease[0]), time: e.compile(hold.lease[1]) },
       body: this.block(hold.body),

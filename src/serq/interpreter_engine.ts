@@ -3,28 +3,25 @@
  * part of the budget; what is left admits who waits, one at a time, and serves it at once. A growth
  * that does not fit may preempt residents, whose tokens come back.
  */
-import {
-  admit as admitWaiter,
-  compareKeys,
-  fits,
-  grow,
-  innermost,
-  nextWaiter,
-} from "./interpreter_pools.ts";
-import { addResident, readTotals, wants } from "./interpreter_residents.ts";
-import { complete, type JobFields, makeJob, passAtOnce } from "./interpreter_stages.ts";
+import { compareKeys } from "./interpreter_amounts.ts";
+import { grow } from "./interpreter_growth.ts";
+import { begin } from "./interpreter_iterations.ts";
+import { CONTEXT, type Machine } from "./interpreter_machine.ts";
+import { admit, fits, innermost, nextWaiter } from "./interpreter_pools.ts";
+import { addResident, readFree, readTotals, wants } from "./interpreter_residents.ts";
+import { type JobFields, makeJob, passAtOnce } from "./interpreter_stages.ts";
 import {
   type BodyOp,
-  CONTEXT,
-  type EngineState,
   EPSILON,
   type Eval,
   type Iteration,
   type Job,
-  type Machine,
   type StageState,
 } from "./interpreter_state.ts";
 import { RunError, runErrors } from "./run_errors.ts";
+
+/** What a session that was never admitted reads as its `admission`. */
+const LAST_ADMISSION = 2 ** 64;
 
 export function startEngineJob(m: Machine, stage: StageState, fields: JobFields): void {
   if (passAtOnce(m, fields)) return;
@@ -32,13 +29,6 @@ export function startEngineJob(m: Machine, stage: StageState, fields: JobFields)
   job.start = m.now;
   stage.present += 1;
   addResident(stage, job);
-}
-
-/** Reads an expression for the deployment, for no session. */
-function readFree(m: Machine, eval_: Eval): number {
-  m.session = null;
-  m.stream = "machine";
-  return eval_();
 }
 
 function fillContext(m: Machine, stage: StageState, iteration: Iteration): void {
@@ -157,7 +147,7 @@ function readForResident(
 ): number {
   fillContext(m, stage, iteration);
   m.context[CONTEXT.Decoding] = job.decode ? 1 : 0;
-  m.context[CONTEXT.Admission] = job.admission === Infinity ? 18446744073709551615 : job.admission;
+  m.context[CONTEXT.Admission] = job.admission === Infinity ? LAST_ADMISSION : job.admission;
   m.context[CONTEXT.Remaining] = job.remaining;
   m.session = job.session;
   m.stream = "session";
@@ -173,7 +163,7 @@ function admitOne(m: Machine, stage: StageState, iteration: Iteration): boolean 
     const needs = fits(m, waiter);
     if (needs === null) return false;
     m.newJobsFrom = m.nextJob;
-    admitWaiter(m, waiter, needs);
+    admit(m, waiter, needs);
     iteration.admitted += 1;
     m.runReady!();
     return true;
@@ -304,111 +294,4 @@ function serveAll(
     if (give(m, stage, iteration, job) === "self") return false;
   }
   return true;
-}
-
-// --- The iteration's life --------------------------------------------------------------------------
-
-function begin(m: Machine, stage: StageState, iteration: Iteration): void {
-  const engine = stage.engine!;
-  let attention = 0;
-  iteration.jobs.forEach((job, i) => {
-    const tokens = iteration.tokens[i]!;
-    const allocation = job.growing >= 0 ? innermost(job.session!, job.growing) : undefined;
-    if (!job.decode) attention += tokens * ((allocation?.position ?? 0) + tokens / 2);
-    if (allocation !== undefined) {
-      allocation.position += tokens;
-      allocation.scope.moved = true;
-    }
-  });
-  readTotals(m, stage, iteration.jobs);
-  m.context[CONTEXT.Nres] = engine.residents.length;
-  m.context[CONTEXT.Ntok] = iteration.scheduled;
-  m.context[CONTEXT.Npre] = iteration.prefilled;
-  m.context[CONTEXT.Attn] = attention;
-  checkClaims(m, stage, iteration);
-  const duration = Math.max(0, readFree(m, engine.cost));
-  if (!(duration > 0) && iteration.scheduled > 0) {
-    throw new RunError(runErrors.iterationTime(stage.name, duration));
-  }
-  m.heap.push(m.now + duration, { kind: "iteration", stage, iteration });
-  engine.running = iteration;
-  engine.iterations += 1;
-  engine.served += iteration.scheduled;
-  m.iterations += 1;
-  const decodes = iteration.jobs.filter((job) => job.decode).length;
-  recordMix(m, engine, decodes, iteration.jobs.length - decodes);
-  if (m.warm && decodes > 0) {
-    engine.decodeBatch.push(decodes);
-    engine.decodeStep.push(duration);
-  }
-  m.iterationTrace?.push({
-    stage: stage.name,
-    start: m.now,
-    end: m.now + duration,
-    batch: iteration.jobs.map((job, i) => ({
-      session: job.session!.serial,
-      decode: job.decode,
-      tokens: iteration.tokens[i]!,
-    })),
-  });
-}
-
-/** What kind of iteration runs from now on. */
-function recordMix(m: Machine, engine: EngineState, decodes: number, prefills: number): void {
-  engine.prefillOnly.set(m.now, prefills > 0 && decodes === 0 ? 1 : 0);
-  engine.decodeOnly.set(m.now, decodes > 0 && prefills === 0 ? 1 : 0);
-  engine.mixed.set(m.now, decodes > 0 && prefills > 0 ? 1 : 0);
-  engine.decodes.set(m.now, decodes);
-}
-
-function checkClaims(m: Machine, stage: StageState, iteration: Iteration): void {
-  const about = m.claims.filter((claim) => claim.stage === stage.index);
-  if (about.length === 0) return;
-  const engine = stage.engine!;
-  let demand = 0;
-  for (const job of engine.residents) demand += wants(job, iteration.chunk);
-  m.context[CONTEXT.Demand] = demand;
-  m.context[CONTEXT.Served] = engine.served;
-  m.context[CONTEXT.Arrived] = m.arrivals;
-  for (const claim of about) {
-    const holds = readFree(m, claim.eval) !== 0;
-    claim.checked += 1;
-    if (!holds) claim.failures += 1;
-    if (claim.first === null && holds === (claim.kind === "some")) claim.first = m.now;
-  }
-}
-
-/** The end of an iteration: tokens are counted, finished jobs leave in batch order. */
-export function endIteration(m: Machine, stage: StageState, iteration: Iteration): void {
-  const engine = stage.engine!;
-  if (engine.running !== iteration) return;
-  engine.running = null;
-  recordMix(m, engine, 0, 0);
-  const finished: Job[] = [];
-  iteration.jobs.forEach((job, i) => {
-    if (job.gone) return;
-    job.remaining -= iteration.tokens[i]!;
-    const done = job.remaining <= EPSILON;
-    if (job.decode || done) countToken(m, stage, engine, job);
-    if (done) finished.push(job);
-  });
-  for (const job of finished) {
-    job.gone = true;
-    stage.present -= 1;
-    engine.residents.splice(engine.residents.indexOf(job), 1);
-    complete(m, stage, job);
-    job.session!.job = null;
-    m.makeReady(job.session!);
-  }
-}
-
-function countToken(m: Machine, stage: StageState, engine: EngineState, job: Job): void {
-  const session = job.session!;
-  const turn = session.attributes[m.program.slot_turn]!;
-  const { token } = session;
-  const known = token !== null && token.turn === turn;
-  const decoded = job.decode || (known && token.follows);
-  const resumed = known && token.preempted && token.stage === stage.index;
-  if (known && (decoded || resumed) && m.warm) engine.gaps.push(m.now - token.time);
-  session.token = { turn, time: m.now, stage: stage.index, follows: decoded, preempted: false };
 }

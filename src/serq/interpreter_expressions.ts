@@ -2,17 +2,19 @@
  * Expressions, compiled to closures over the machine. A draw reads the stream that the machine names
  * at the time; one arm of `?:` and the deciding side of `&&` and `||` are evaluated, no more.
  */
-import type { Argument, BinaryOp, Distribution, Expr, FunctionName, Ref } from "./ir.ts";
-import { realValue } from "./ir.ts";
-import {
-  CONTEXT,
-  type Eval,
-  type Locate,
-  type Machine,
-  type StageState,
-} from "./interpreter_state.ts";
+import { CONTEXT, type Machine } from "./interpreter_machine.ts";
 import { engineBudgetLeft } from "./interpreter_residents.ts";
 import { unfinishedWork } from "./interpreter_stages.ts";
+import type { Eval, Locate, StageState } from "./interpreter_state.ts";
+import {
+  type Argument,
+  type BinaryOp,
+  type Distribution,
+  type Expr,
+  type FunctionName,
+  realValue,
+  type Ref,
+} from "./ir.ts";
 import { ln } from "./ln.ts";
 import { RunError, runErrors } from "./run_errors.ts";
 import { bernoulli, erlang, exponential, hyperexponential, uniform } from "./variates.ts";

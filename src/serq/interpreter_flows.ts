@@ -3,8 +3,9 @@
  * (`maxmin`) or by the tightest stage (`bottleneck`). Rates change only when the set of flows does;
  * the earliest finish alone is scheduled, and it is void once rates are computed anew.
  */
-import { type Job, type Machine, type StageState } from "./interpreter_state.ts";
+import type { Machine } from "./interpreter_machine.ts";
 import { complete, type JobFields, makeJob, passAtOnce } from "./interpreter_stages.ts";
+import type { Job, StageState } from "./interpreter_state.ts";
 import type { Share } from "./ir.ts";
 
 export function startFlow(m: Machine, stage: StageState, fields: JobFields): void {

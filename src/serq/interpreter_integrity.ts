@@ -1,5 +1,6 @@
 /** What must hold after every event, checked in tests and debug runs: nothing leaks, nothing is lost. */
-import { EPSILON, type Machine, type PoolState } from "./interpreter_state.ts";
+import type { Machine } from "./interpreter_machine.ts";
+import { EPSILON, type PoolState } from "./interpreter_state.ts";
 import { RunError, runErrors } from "./run_errors.ts";
 
 export function checkIntegrity(m: Machine): void {

@@ -1,7 +1,8 @@
 /** A session leaves the stage that its job is on, and the iteration being formed or running. */
 import { removeFlow } from "./interpreter_flows.ts";
+import type { Machine } from "./interpreter_machine.ts";
 import { removeJob } from "./interpreter_stages.ts";
-import type { Iteration, Job, Machine, Session } from "./interpreter_state.ts";
+import type { Iteration, Job, Session } from "./interpreter_state.ts";
 
 export function leaveStage(m: Machine, session: Session): void {
   const { job } = session;

@@ -2,13 +2,8 @@
  * The jobs of an engine as they line up, and what an iteration would give each: the part of engines
  * that expressions read too (`budget_left`).
  */
-import {
-  CONTEXT,
-  type Job,
-  type Machine,
-  type Session,
-  type StageState,
-} from "./interpreter_state.ts";
+import { CONTEXT, type Machine } from "./interpreter_machine.ts";
+import type { Eval, Job, Session, StageState } from "./interpreter_state.ts";
 
 /** Inserts a job before the first with a later admission. */
 export function addResident(stage: StageState, job: Job): void {
@@ -74,4 +69,11 @@ export function engineBudgetLeft(m: Machine, stage: StageState): number {
   m.attributes = attributes;
   for (const job of engine.residents) left -= wants(job, chunk);
   return Math.max(0, left);
+}
+
+/** Reads an expression for the deployment, for no session. */
+export function readFree(m: Machine, eval_: Eval): number {
+  m.session = null;
+  m.stream = "machine";
+  return eval_();
 }

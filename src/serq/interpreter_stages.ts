@@ -3,13 +3,8 @@
  * over several stages are in interpreter_flows.ts, engines in interpreter_engine.ts. Processor sharing
  * runs in virtual time: a job is done when the stage's virtual clock reaches its tag.
  */
-import {
-  CONTEXT,
-  type Job,
-  type Machine,
-  type Session,
-  type StageState,
-} from "./interpreter_state.ts";
+import { CONTEXT, type Machine } from "./interpreter_machine.ts";
+import type { Job, Session, StageState } from "./interpreter_state.ts";
 
 export interface JobFields {
   readonly session: Session | null;

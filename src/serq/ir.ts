@@ -27,6 +27,11 @@ export function realValue(real: Real): number {
   return real;
 }
 
+/** Absent and null mean the same in an IR that was read from JSON. */
+export function isPresent<T>(value: T | null | undefined): value is T {
+  return value !== null && value !== undefined;
+}
+
 export function realOf(value: number): Real {
   if (value === Infinity) return "inf";
   if (value === -Infinity) return "-inf";

@@ -3,13 +3,8 @@
  * names and its order. A number that does not exist is NaN here and null in JSON.
  */
 import type { Interpreter } from "./interpreter.ts";
-import type {
-  ClaimState,
-  Machine,
-  Observation,
-  PoolState,
-  StageState,
-} from "./interpreter_state.ts";
+import type { Machine } from "./interpreter_machine.ts";
+import type { ClaimState, Observation, PoolState, StageState } from "./interpreter_state.ts";
 import type { Claim } from "./ir.ts";
 import { quantile, sampleHalfWidth, signalStatistics } from "./statistics.ts";
 
