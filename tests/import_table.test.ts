@@ -26,6 +26,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   reference: HOST_EXECUTOR,
   cpu: HOST_EXECUTOR,
   scheduler: { sources: ["base", "model", EXECUTOR] },
+  serq: { sources: ["base"] },
   http: {
     sources: ["base", "model", "scheduler"],
     packages: ["hono", "zod", "@hono/zod-openapi", "node:crypto"],
@@ -38,7 +39,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   "golden_frame.ts": { sources: ["base", "model", "reference", EXECUTOR] },
   ...Object.fromEntries(COMPOSING.map((name) => [name, COMPOSITION])),
   cli: {
-    sources: ["base", "model", "config.ts", "runtime", "engine/doctor.ts", ...COMPOSING],
+    sources: ["base", "model", "serq", "config.ts", "runtime", "engine/doctor.ts", ...COMPOSING],
     packages: ["node:*"],
   },
 };

@@ -1,4 +1,5 @@
 /** `compile`: a program's text to its IR, checked; or a SerqError. */
+import type { ExprNode } from "./ast.ts";
 import { check, checkSettings } from "./check.ts";
 import { Source } from "./diagnostic.ts";
 import type { Program } from "./ir.ts";
@@ -21,6 +22,8 @@ export interface CompileOptions {
   readonly arrivals?: number | null;
   /** Values of `args.number` inputs. */
   readonly inputs?: ReadonlyMap<string, number>;
+  /** Other bodies for definitions of expressions, as text. */
+  readonly definitions?: ReadonlyMap<string, string>;
   /** The text of a library that `use` names in the file `from`. */
   readonly library?: (path: string, from: string) => { text: string; name: string } | null;
 }
@@ -30,6 +33,9 @@ export function compileForReading(text: string, options: CompileOptions = {}): L
   const node = parseProgram(text, options.name);
   const inputs = {
     values: options.inputs ?? new Map(),
+    definitions: new Map(
+      [...options.definitions ?? []].map(([name, body]) => [name, parseAlone(body, "--def")]),
+    ),
     library: options.library ?? (() => null),
     parseLibrary,
   };
@@ -48,10 +54,14 @@ export function compile(text: string, options: CompileOptions = {}): Program {
 
 /** The value of a constant expression given from outside, as `--set n=2*8` does. */
 export function evaluateConstant(text: string): number {
-  const cursor = new Cursor(lex(new Source("--set", text)));
-  const node = parseExpr(cursor);
-  if (cursor.token.kind !== "end") throw cursor.expected("the end");
-  const value = fold(lowerAlone(node));
+  const value = fold(lowerAlone(parseAlone(text, "--set")));
   if (value === null || Number.isNaN(value)) throw argumentError("not_a_number", text);
   return value;
+}
+
+function parseAlone(text: string, name: string): ExprNode {
+  const cursor = new Cursor(lex(new Source(name, text)));
+  const node = parseExpr(cursor);
+  if (cursor.token.kind !== "end") throw cursor.expected("the end");
+  return node;
 }

@@ -68,7 +68,12 @@ export function lower(node: ProgramNode, inputs: Inputs, settings: Settings): Lo
 /** A constant expression outside of any program. */
 export function lowerAlone(node: ExprNode): Expr {
   const tables = new Tables({ expr: lowerExpr, into: lowerInto });
-  const none = { values: new Map(), library: () => null, parseLibrary: () => [] };
+  const none = {
+    values: new Map(),
+    definitions: new Map(),
+    library: () => null,
+    parseLibrary: () => [],
+  };
   return lowerExpr(tables, node, new Declaring(tables, none).env());
 }
 

@@ -18,6 +18,11 @@ export function declareProgram(declaring: Declaring, program: ProgramNode): void
     declaring.mark(item);
     declareItem(declaring, item);
   }
+  for (const name of declaring.inputs.definitions.keys()) {
+    const found = declaring.tables.defs.get(name)?.node.body.kind === "expression";
+    const names = declaring.tables.defs.keys();
+    if (!found) throw argumentError("unknown_definition", name, closest(name, names));
+  }
   for (const name of declaring.inputs.values.keys()) {
     if (!declaring.given.has(name)) {
       throw argumentError("unknown_argument", name, closest(name, declaring.given));
@@ -95,7 +100,11 @@ function declareDef(declaring: Declaring, node: DefNode): void {
       throw parseError("def_later", other.name.at, earlier, name.text);
     }
   }
-  declaring.tables.defs.set(name.text, { node, order: declaring.order });
+  const other = declaring.inputs.definitions.get(name.text);
+  const body = other === undefined || node.body.kind !== "expression"
+    ? node.body
+    : { ...node.body, value: other };
+  declaring.tables.defs.set(name.text, { node: { ...node, body }, order: declaring.order });
 }
 
 function mentionsCall(body: unknown, name: string): boolean {

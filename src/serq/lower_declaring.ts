@@ -10,6 +10,8 @@ import { MOMENTS } from "./lower_moments.ts";
 export interface Inputs {
   /** Values for `args.number` inputs, by the input's name. */
   readonly values: ReadonlyMap<string, number>;
+  /** Other bodies for definitions of expressions, parsed, by name. */
+  readonly definitions: ReadonlyMap<string, ExprNode>;
   /** Text of a library next to the program, or null where there is none. */
   readonly library: (path: string, from: string) => { text: string; name: string } | null;
   /** Parses a library; passed in so that lowering does not know the parser. */

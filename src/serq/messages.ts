@@ -33,6 +33,9 @@ export function linkError<C extends LinkCode>(
 
 const ARGUMENT = {
   unknown_argument: (name: string) => `unknown program argument \`${name}\``,
+  unknown_definition: (name: string) => `no definition of an expression is named \`${name}\``,
+  trace_header: (names: string) => `the trace's first line lacks the column(s) ${names}`,
+  trace_line: (line: string) => `line ${line}: a trace holds finite numbers`,
   not_a_number: (text: string) => `\`${text}\` is not a constant number`,
 };
 

@@ -38,6 +38,7 @@ export const PARSE = {
   unknown_item: (word: string, n: Near) => near(`unknown declaration \`${word}\``, n),
   library_item: () => say("a library holds only `def` and `use`"),
   library_missing: (path: string) => say(`cannot read the library "${path}" next to this file`),
+  instance_item: () => say("an instance holds `let NAME = number;` and one `run { … }`"),
   duplicate_workload: () => say("duplicate workload", "a program has one `workload`"),
   duplicate_server: () => say("duplicate server", "a program has one `server`"),
   workload_alone: () => say("a workload needs a `server` block to handle its turns"),
@@ -45,7 +46,7 @@ export const PARSE = {
   unsupported: (what: string) => say(`${what} is not supported`),
   // Names
   reserved_name: (name: string, what: string) =>
-    say(`\`${name}\` is a word of the language; a ${what} needs another name`),
+    say(`\`${name}\` is a word of the language; ${article(what)} needs another name`),
   retired_name: (name: string) => say(`\`${name}\` is a retired word and may name nothing`),
   two_meanings: (name: string, was: string, place: string, what: string) =>
     say(

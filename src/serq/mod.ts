@@ -4,12 +4,16 @@
  */
 export { compile, compileForReading, type CompileOptions, evaluateConstant } from "./compile.ts";
 export { SerqError } from "./diagnostic.ts";
+export { draw } from "./draw.ts";
+export { parseInstance } from "./instance.ts";
 export type * from "./ir.ts";
 export { IR_VERSION } from "./ir.ts";
 export { Interpreter, type InterpreterOptions } from "./interpreter.ts";
 export type { Lowered } from "./lower.ts";
-export { LINK_CODES, PARSE_CODES } from "./messages.ts";
+export { ARGUMENT_CODES, LINK_CODES, PARSE_CODES } from "./messages.ts";
 export { parseLibrary, parseProgram } from "./parse.ts";
 export { print } from "./print.ts";
 export { type Report, reportOf } from "./report.ts";
+export { jsonOf, showNumber } from "./show.ts";
+export { readTrace } from "./trace.ts";
 export { RunError } from "./run_errors.ts";

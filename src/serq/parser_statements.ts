@@ -182,9 +182,7 @@ function parseEndpoint(cursor: Cursor): Endpoint {
 
 function parseRun(cursor: Cursor, first: Span): StmtNode {
   if (cursor.is("{")) throw parseError("settings_in_model", cursor.token.at);
-  const own = cursor.is("(") ||
-    (["prefill", "decode"].includes(cursor.token.text) && cursor.reads(cursor.token.text, "("));
-  const stages = own ? [] : parseRefs(cursor);
+  const stages = cursor.is("(") ? [] : parseRefs(cursor);
   const mode = cursor.is("prefill") || cursor.is("decode") ? cursor.next().text : null;
   const work = parseParenthesized(cursor);
   const growing = cursor.take("growing") ? parseRef(cursor) : null;

@@ -143,8 +143,14 @@ const { block } = fc.letrec<{ block: Block; statement: StmtNode }>((tie) => ({
     node("drop", { pool: ref }),
     node("release", { pool: ref }),
     node("run", {
-      stages: few(ref),
+      stages: few(ref, 1),
       mode: fc.constantFrom("prefill" as const, "decode" as const, null),
+      work: expr,
+      growing: maybe(ref),
+    }),
+    node("run", {
+      stages: fc.constant([]),
+      mode: fc.constant(null),
       work: expr,
       growing: maybe(ref),
     }),
