@@ -3,6 +3,7 @@
  * the order of the text. What they are made of is filled in by the second pass (lower_define.ts).
  */
 import type { DefNode, Item, LetNode, Name, ProgramNode } from "./ast.ts";
+import { assert } from "../base/assert.ts";
 import { closest } from "../base/closest.ts";
 import { placeText, type Span } from "./diagnostic.ts";
 import { argumentError, linkError, parseError } from "./messages.ts";
@@ -69,6 +70,10 @@ function declareUse(declaring: Declaring, item: { path: string; at: Span }): voi
     declaring.usesArgs = true;
     return;
   }
+  if (item.path.startsWith("std/")) {
+    const help = '`use "std/args";` is; for NICs write `D pull P latency x share maxmin;`';
+    throw parseError("unsupported", item.at, `the library "${item.path}"`, help);
+  }
   const found = declaring.inputs.library(item.path, item.at.source.name);
   if (found === null) throw parseError("library_missing", item.at, item.path);
   if (declaring.used.has(found.name)) return;
@@ -121,7 +126,7 @@ function mentionsCall(body: unknown, name: string): boolean {
 function declareLet(declaring: Declaring, { name, value }: LetNode): void {
   nameConstant(declaring, name);
   const folded = fold(declaring.tables.lowerExpr(value, declaring.env()));
-  if (folded === null) throw linkError("not_constant_expression", value.at, `\`${name.text}\``);
+  assert(folded !== null, "a constant reads nothing that moves");
   if (Number.isNaN(folded)) throw linkError("constant_nan", value.at, `\`let ${name.text}\``);
   declaring.constants.set(name.text, folded);
 }
@@ -142,7 +147,7 @@ function declareArgument(declaring: Declaring, item: Extract<Item, { kind: "argu
   if (declaring.given.has(item.input)) throw parseError("input_twice", item.inputAt, item.input);
   declaring.given.add(item.input);
   const preset = fold(declaring.tables.lowerExpr(item.value, declaring.env()));
-  if (preset === null) throw linkError("not_constant_expression", item.value.at, `"${item.input}"`);
+  assert(preset !== null, "a constant reads nothing that moves");
   if (Number.isNaN(preset)) throw linkError("constant_nan", item.value.at, `"${item.input}"`);
   declaring.constants.set(item.name.text, declaring.inputs.values.get(item.input) ?? preset);
 }

@@ -1,4 +1,5 @@
 /** The second pass over declarations: what stages, pools and gauges are made of. */
+import { assert } from "../base/assert.ts";
 import type { ExprNode, PoolOption, StageKindNode } from "./ast.ts";
 import { type Expr, type Pool, realOf, type StageKind } from "./ir.ts";
 import { linkError } from "./messages.ts";
@@ -12,7 +13,7 @@ import { findFamily } from "./lower_refs.ts";
 export function constant(tables: Tables, node: ExprNode, env: Env, what: string): number {
   const expr = lowerExpr(tables, node, { ...env, moment: MOMENTS.constant });
   const value = fold(expr);
-  if (value === null) throw linkError("not_constant_expression", node.at, what);
+  assert(value !== null, "a constant reads nothing that moves");
   if (Number.isNaN(value)) throw linkError("constant_nan", node.at, what);
   return value;
 }

@@ -138,7 +138,6 @@ function findHost(declaring: Declaring, { name, host }: PoolNode, queue: QueueIn
   if (item?.kind !== "capacity") {
     throw parseError("no_capacity", name.at, name.text, engine.family.name);
   }
-  if (engine.pools.has(name.text)) throw parseError("capacity_twice", name.at, name.text);
   const { family } = engine;
   if (item.count !== null && family.many && family.count > 1) {
     throw parseError("capacity_family_in_family", item.at, name.text, family.name);
@@ -157,7 +156,6 @@ function onDevice(device: DeviceInfo, name: Name, admittedBy: PoolInfo["admitted
   if (resource?.kind !== "capacity") {
     throw parseError("no_capacity", name.at, name.text, device.name);
   }
-  if (device.pools.has(name.text)) throw parseError("capacity_twice", name.at, name.text);
   if (device.pools.size > 0) throw parseError("device_pools", name.at, device.name);
   return {
     count: device.many ? device.count : null,

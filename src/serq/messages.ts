@@ -59,8 +59,3 @@ function make(
 ): SerqError {
   return new SerqError(code, phase, message, at);
 }
-
-/** Words of other versions of the language that have no meaning here, and must not be ignored. */
-export const UNSUPPORTED_STATEMENTS: ReadonlySet<string> = new Set([
-  ...["await", "spawn", "migrate", "swap", "pin", "unpin", "broadcast", "barrier", "if"],
-]);

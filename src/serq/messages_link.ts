@@ -61,8 +61,6 @@ export const LINK = {
     say(`the aggregates of the program write more than ${max} terms`),
   aggregate_variable: (name: string) => say(`\`${name}\` already names something else`),
   not_a_constant: (name: string, n: Near) => near(`\`${name}\` is not a constant`, n),
-  not_constant_expression: (what: string) =>
-    say(`${what} is a constant; this is read while it runs`),
   constant_nan: (what: string) =>
     say(`${what} is NaN`, "a constant is a number or `inf`; `0/0` and `inf - inf` are not"),
   // Moments

@@ -43,7 +43,9 @@ export const PARSE = {
   duplicate_server: () => say("duplicate server", "a program has one `server`"),
   workload_alone: () => say("a workload needs a `server` block to handle its turns"),
   server_alone: () => say("a server needs a `workload`, which gives it turns to handle"),
-  unsupported: (what: string) => say(`${what} is not supported`),
+  unsupported: (what: string, help?: string) => say(`${what} is not supported`, help),
+  later_spelling: (word: string, instead: string) =>
+    say(`\`${word}\` is a later version's and not supported`, `write \`${instead}\``),
   // Names
   reserved_name: (name: string, what: string) =>
     say(`\`${name}\` is a word of the language; ${article(what)} needs another name`),
@@ -146,7 +148,6 @@ export const PARSE = {
   no_host: (name: string, n?: Near) => near(`no device or engine \`${name}\` is declared above`, n),
   no_capacity: (name: string, host: string) =>
     say(`\`${host}\` has no capacity \`${name}\``, `write \`${name} cap c;\` there`),
-  capacity_twice: (name: string) => say(`the capacity \`${name}\` already is a pool`),
   capacity_without_pool: (name: string, host: string) =>
     say(
       `\`${name}\` of \`${host}\` is no pool, and nothing can hold it`,

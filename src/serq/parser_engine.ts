@@ -26,6 +26,13 @@ const RETIRED_ITEMS: Readonly<Record<string, string>> = {
   execution: "execute (time);",
 };
 
+/** Items of later versions of the language, which mean the same as ours on the right. */
+const LATER_ITEMS: Readonly<Record<string, string>> = {
+  scheduler: "schedule { … }",
+  worker: "execute (time);",
+  request: "run E prefill (…); run E decode (…); in the server",
+};
+
 /** `engine NAME[count] on DEVICE { … }`; in a queue the name is the queue's and not written. */
 export function parseEngine(cursor: Cursor, queue: Name | null): EngineNode {
   const first = cursor.expect("engine").at;
@@ -42,6 +49,8 @@ function parseItem(cursor: Cursor): EngineItem {
   const { kind, text, at: first } = cursor.token;
   if (kind !== "name") throw cursor.expected("an engine item");
   if (text === "schedule" && cursor.peek().text === "{") return parseSchedule(cursor);
+  const later = Object.hasOwn(LATER_ITEMS, text) && ["{", "("].includes(cursor.peek().text);
+  if (later) throw parseError("later_spelling", first, text, LATER_ITEMS[text]!);
   const item = oneItem(cursor, text, first);
   cursor.expect(";");
   return item;

@@ -10,7 +10,7 @@ import type {
   StmtNode,
 } from "./ast.ts";
 import type { Span } from "./diagnostic.ts";
-import { parseError, UNSUPPORTED_STATEMENTS } from "./messages.ts";
+import { parseError } from "./messages.ts";
 import { closest } from "../base/closest.ts";
 import type { Cursor } from "./parser.ts";
 import {
@@ -87,7 +87,7 @@ function refuseFormer(text: string, at: Span): void {
   if (text === "keep") throw parseError("retired_keep", at);
   if (text === "where" || text === "fit") throw parseError("retired_where", at, text);
   if (text === "prefill" || text === "decode") throw parseError("mode_as_statement", at, text);
-  if (UNSUPPORTED_STATEMENTS.has(text)) throw parseError("unsupported", at, `\`${text}\``);
+  if (text === "if") throw parseError("later_spelling", at, text, "branch (…) { … } else { … }");
 }
 
 function simple(kind: "turn" | "end" | "join"): Parse {
