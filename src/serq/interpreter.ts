@@ -5,6 +5,7 @@
  * can drive the machine, stop it and ask for the report so far.
  */
 import { buildMachine } from "./interpreter_build.ts";
+import { checkDeadlock } from "./interpreter_deadlock.ts";
 import { tryIteration } from "./interpreter_engine.ts";
 import type { ExpressionCompiler } from "./interpreter_expressions.ts";
 import { finishFlow, planFlows } from "./interpreter_flows.ts";
@@ -114,6 +115,7 @@ export class Interpreter {
     } else if (over) {
       m.now = horizon;
     }
+    if (over) checkDeadlock(m);
     for (const claim of m.claims) {
       if (claim.kind !== "end" || claim.outOfScope || m.live.size > 0) continue;
       m.session = null;

@@ -215,13 +215,22 @@ function formExclusive(m: Machine, stage: StageState, iteration: Iteration): voi
     const { left, scheduled } = iteration;
     iteration.left = budget;
     iteration.scheduled = 0;
-    if (give(m, stage, iteration, job) === "self") return;
+    const outcome = give(m, stage, iteration, job);
     if (iteration.jobs.length > 0) return;
-    // It got nothing (it stalled): the decodes chosen before stay.
-    iteration.jobs.push(...kept.jobs);
-    iteration.tokens.push(...kept.tokens);
+    // It got nothing: the decodes chosen before stay, but for those that it preempted.
     iteration.left = left;
     iteration.scheduled = scheduled;
+    kept.jobs.forEach((other, i) => {
+      const tokens = kept.tokens[i]!;
+      if (other.gone) {
+        iteration.left += tokens;
+        iteration.scheduled -= tokens;
+      } else {
+        iteration.jobs.push(other);
+        iteration.tokens.push(tokens);
+      }
+    });
+    if (outcome === "self") return;
   }
 }
 

@@ -63,6 +63,8 @@ export class Machine {
   readonly ready: Session[] = [];
   readyAt = 0;
   readonly live = new Set<Session>();
+  /** Legs that have not ended. */
+  readonly legs = new Set<Session>();
   readonly liveAverage = new TimeAverage();
   readonly iterationTrace: IterationRecord[] | null;
   /** Whose expressions are being read, and from which stream they draw. */

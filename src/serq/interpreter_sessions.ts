@@ -226,7 +226,13 @@ function leave(
   allocation: Scope["allocations"][number],
 ): void {
   const time = checkAmount("lease", op.lease!.time());
-  const lease: Lease = { allocation, session, attributes: session.attributes, over: false };
+  const lease: Lease = {
+    allocation,
+    session,
+    attributes: session.attributes,
+    expires: time < Infinity,
+    over: false,
+  };
   allocation.reserved = 0;
   session.leases.push(lease);
   if (time < Infinity) m.heap.push(m.now + time, { kind: "lease", lease });
@@ -236,6 +242,7 @@ function fork(m: Machine, session: Session, body: readonly Op[]): void {
   const leg = newSession(m, session.serial, session);
   session.legsStarted += 1;
   session.liveLegs += 1;
+  m.legs.add(leg);
   leg.frames.push(frame(body, "once"));
   m.makeReady(leg);
 }
@@ -283,6 +290,7 @@ export function endSession(m: Machine, session: Session, workload: Workload): vo
 }
 
 function endLeg(m: Machine, leg: Session, parent: Session): void {
+  m.legs.delete(leg);
   parent.liveLegs -= 1;
   if (parent.status === "ended") return;
   for (const lease of leg.leases) passLease(m, lease, parent);

@@ -58,6 +58,7 @@ export interface Lease {
   session: Session;
   /** The attributes that its `cache` clause reads: the leg's that left it, else the session's. */
   readonly attributes: Float64Array;
+  readonly expires: boolean;
   over: boolean;
 }
 

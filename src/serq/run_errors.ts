@@ -44,7 +44,9 @@ export const runErrors = {
   register: (name: string, value: number) =>
     `register \`${name}\` is set to ${show(value)}, not a finite number`,
   legLeft: (serial: number) => `session ${serial} ends while a leg it forked runs`,
-  deadlock: (serials: string) => `sessions ${serials} wait for each other and can never go on`,
+  deadlock: (waits: string) =>
+    `the run ends with sessions that wait for each other: ${waits}; a lease that expires would ` +
+    `break the ring`,
   horizonReached: (horizon: number, reached: number, wanted: number) =>
     `horizon ${show(horizon)} reached before requested arrivals (${reached} of ${wanted})`,
   undrained: (live: number, horizon: number) =>

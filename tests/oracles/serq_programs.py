@@ -75,7 +75,9 @@ def run_all(source, out):
                 for key, o in report.observes.items()
             }
             expected[name] = {"settings": settings, "report": found, "values": values}
-    lines = [f"{json.dumps(k)}: {json.dumps(v, separators=(',', ':'))}" for k, v in expected.items()]
+    lines = [
+        f"{json.dumps(k)}: {json.dumps(v, separators=(',', ':'))}" for k, v in expected.items()
+    ]
     pathlib.Path(out).write_text("{\n" + ",\n".join(lines) + "\n}\n")
     print(f"{len(expected)} programs, pyserq {pyserq.__version__}")
 
