@@ -20,11 +20,6 @@ export function xor64(a: Word64, b: Word64): Word64 {
   return { high: (a.high ^ b.high) >>> 0, low: (a.low ^ b.low) >>> 0 };
 }
 
-function add64(a: Word64, b: Word64): Word64 {
-  const low = a.low + b.low;
-  return { high: (a.high + b.high + (low > 0xffffffff ? 1 : 0)) >>> 0, low: low >>> 0 };
-}
-
 /** The high 32 bits of the product of two 32-bit numbers. */
 function highProduct(a: number, b: number): number {
   const a0 = a & 0xffff;
@@ -37,44 +32,60 @@ function highProduct(a: number, b: number): number {
   return (a1 * b1 + (cross0 >>> 16) + (cross1 >>> 16) + (middle >>> 16)) >>> 0;
 }
 
-function multiply64(a: Word64, b: Word64): Word64 {
-  const high = highProduct(a.low, b.low) + Math.imul(a.high, b.low) + Math.imul(a.low, b.high);
-  return { high: high >>> 0, low: Math.imul(a.low, b.low) >>> 0 };
+/** The number that the functions below work on: allocating one for each step would cost more. */
+let high = 0;
+let low = 0;
+
+function add(h: number, l: number): void {
+  const sum = low + l;
+  high = (high + h + (sum > 0xffffffff ? 1 : 0)) >>> 0;
+  low = sum >>> 0;
 }
 
-/** x xor (x >> bits), 0 < bits < 32. */
-function xorShift64(x: Word64, bits: number): Word64 {
-  return {
-    high: (x.high ^ (x.high >>> bits)) >>> 0,
-    low: (x.low ^ ((x.low >>> bits) | (x.high << (32 - bits)))) >>> 0,
-  };
+function multiply(h: number, l: number): void {
+  high = (highProduct(low, l) + Math.imul(high, l) + Math.imul(low, h)) >>> 0;
+  low = Math.imul(low, l) >>> 0;
 }
 
-const GOLDEN = word64(0x9e3779b97f4a7c15n);
-const MIX_1 = word64(0xbf58476d1ce4e5b9n);
-const MIX_2 = word64(0x94d049bb133111ebn);
+/** x := x xor (x >> bits), 0 < bits < 32. */
+function xorShift(bits: number): void {
+  low = (low ^ ((low >>> bits) | (high << (32 - bits)))) >>> 0;
+  high = (high ^ (high >>> bits)) >>> 0;
+}
 
 /** One step of splitmix64. */
-function splitMix(seed: Word64): Word64 {
-  let x = add64(seed, GOLDEN);
-  x = multiply64(xorShift64(x, 30), MIX_1);
-  x = multiply64(xorShift64(x, 27), MIX_2);
-  return xorShift64(x, 31);
+function splitMix(): void {
+  add(0x9e3779b9, 0x7f4a7c15);
+  xorShift(30);
+  multiply(0xbf58476d, 0x1ce4e5b9);
+  xorShift(27);
+  multiply(0x94d049bb, 0x133111eb);
+  xorShift(31);
+}
+
+function splitMixWith(value: number): void {
+  high = (high ^ Math.floor(value / 4294967296)) >>> 0;
+  low = (low ^ (value >>> 0)) >>> 0;
+  splitMix();
 }
 
 /** The seed of a substream: the seed mixed alone, then with three numbers, one after the other. */
 export function mix64(seed: Word64, a: number, b: number, c: number): Word64 {
-  let x = splitMix(seed);
-  for (const value of [a, b, c]) {
-    x = splitMix(xor64(x, { high: Math.floor(value / 4294967296), low: value >>> 0 }));
-  }
-  return x;
+  high = seed.high;
+  low = seed.low;
+  splitMix();
+  splitMixWith(a);
+  splitMixWith(b);
+  splitMixWith(c);
+  return { high, low };
 }
 
-const PCG_MULTIPLIER = word64(6364136223846793005n);
-const PCG_INCREMENT = word64(11634580027462260723n);
 const WORDS = 16;
-const block = new Uint32Array(WORDS);
+/** "expand 32-byte k" */
+const SIGMA_0 = 0x61707865;
+const SIGMA_1 = 0x3320646e;
+const SIGMA_2 = 0x79622d32;
+const SIGMA_3 = 0x6b206574;
 
 export class Rng {
   private readonly key = new Uint32Array(8);
@@ -83,14 +94,23 @@ export class Rng {
   private at = WORDS;
 
   constructor(seed: Word64) {
-    let state = seed;
+    this.reseed(seed);
+  }
+
+  /** Starts over from another seed, as a new generator would. */
+  reseed(seed: Word64): void {
+    this.counter = 0;
+    this.at = WORDS;
+    high = seed.high;
+    low = seed.low;
     for (let i = 0; i < 8; i++) {
-      state = add64(multiply64(state, PCG_MULTIPLIER), PCG_INCREMENT);
-      // low32((((s >> 18) ^ s) >> 27)), rotated right by s >> 59
-      const high = (state.high ^ (state.high >>> 18)) >>> 0;
-      const low = (state.low ^ ((state.low >>> 18) | (state.high << 14))) >>> 0;
-      const shifted = ((low >>> 27) | (high << 5)) >>> 0;
-      const turn = state.high >>> 27;
+      // A step of a 64-bit congruential generator, and its permuted output.
+      multiply(0x5851f42d, 0x4c957f2d);
+      add(0xa17654e4, 0x6fbe17f3);
+      const mixedHigh = (high ^ (high >>> 18)) >>> 0;
+      const mixedLow = (low ^ ((low >>> 18) | (high << 14))) >>> 0;
+      const shifted = ((mixedLow >>> 27) | (mixedHigh << 5)) >>> 0;
+      const turn = high >>> 27;
       this.key[i] = turn === 0 ? shifted : (shifted >>> turn) | (shifted << (32 - turn));
     }
   }
@@ -102,9 +122,8 @@ export class Rng {
 
   /** A uniform number in [0, 1) of 53 bits. */
   uniform(): number {
-    const low = this.nextU32();
-    const high = this.nextU32();
-    return (high * 2097152 + (low >>> 11)) * 1.1102230246251565e-16;
+    const first = this.nextU32();
+    return (this.nextU32() * 2097152 + (first >>> 11)) * 1.1102230246251565e-16;
   }
 
   /** A whole number in [0, count), as rand 0.9 draws one. */
@@ -120,18 +139,23 @@ export class Rng {
 
   private refill(): void {
     const { key, words } = this;
-    block[0] = 0x61707865;
-    block[1] = 0x3320646e;
-    block[2] = 0x79622d32;
-    block[3] = 0x6b206574;
-    block.set(key, 4);
-    block[12] = this.counter >>> 0;
-    block[13] = Math.floor(this.counter / 4294967296);
-    block[14] = 0;
-    block[15] = 0;
-    words.set(block);
+    words[0] = SIGMA_0;
+    words[1] = SIGMA_1;
+    words[2] = SIGMA_2;
+    words[3] = SIGMA_3;
+    words.set(key, 4);
+    words[12] = this.counter >>> 0;
+    words[13] = Math.floor(this.counter / 4294967296);
+    words[14] = 0;
+    words[15] = 0;
     for (let round = 0; round < 12; round += 2) doubleRound(words);
-    for (let i = 0; i < WORDS; i++) words[i] = words[i]! + block[i]!;
+    words[0] = words[0]! + SIGMA_0;
+    words[1] = words[1]! + SIGMA_1;
+    words[2] = words[2]! + SIGMA_2;
+    words[3] = words[3]! + SIGMA_3;
+    for (let i = 0; i < 8; i++) words[4 + i] = words[4 + i]! + key[i]!;
+    words[12] = words[12]! + (this.counter >>> 0);
+    words[13] = words[13]! + Math.floor(this.counter / 4294967296);
     this.counter += 1;
     this.at = 0;
   }

@@ -94,6 +94,7 @@ export class Machine {
   refuse: ((session: Session) => void) | null = null;
   /** Runs ready sessions until none is; set by the interpreter. */
   runReady: (() => void) | null = null;
+  private readonly spareRngs: Rng[] = [];
   private readonly streams = new Map<string, Rng>();
 
   constructor(program: Program, options: { trace: boolean }) {
@@ -110,7 +111,7 @@ export class Machine {
     switch (this.stream) {
       case "session":
         if (session === null) return this.sharedStream("machine");
-        session.rng ??= new Rng(
+        session.rng ??= this.takeRng(
           session.parent === null
             ? mix64(this.seed, session.serial, 0, 2)
             : mix64(this.seed, session.serial, session.leg, 3),
@@ -118,7 +119,7 @@ export class Machine {
         return session.rng;
       case "turn": {
         const turn = session!.attributes[this.program.slot_turn]!;
-        session!.turnRng ??= new Rng(mix64(this.seed, session!.serial, turn, 1));
+        session!.turnRng ??= this.takeRng(mix64(this.seed, session!.serial, turn, 1));
         return session!.turnRng;
       }
       default:
@@ -133,6 +134,19 @@ export class Machine {
       this.streams.set(name, rng);
     }
     return rng;
+  }
+
+  /** A generator of a session, new or used before. */
+  private takeRng(seed: Word64): Rng {
+    const rng = this.spareRngs.pop();
+    if (rng === undefined) return new Rng(seed);
+    rng.reseed(seed);
+    return rng;
+  }
+
+  /** The generators of a session that ended, or of a turn that is over. */
+  giveRng(rng: Rng | null): void {
+    if (rng !== null) this.spareRngs.push(rng);
   }
 
   makeReady(session: Session): void {

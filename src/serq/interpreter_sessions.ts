@@ -279,6 +279,10 @@ export function endSession(m: Machine, session: Session, workload: Workload): vo
     for (const lease of session.leases.slice()) endLease(m, lease);
   }
   session.status = "ended";
+  m.giveRng(session.rng);
+  m.giveRng(session.turnRng);
+  session.rng = null;
+  session.turnRng = null;
   if (parent !== null) {
     endLeg(m, session, parent);
     return;

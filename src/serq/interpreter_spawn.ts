@@ -87,6 +87,7 @@ export function takeTurn(m: Machine, session: Session, workload: Workload): void
   const a = session.attributes;
   const turn = a[program.slot_turn]! + 1;
   a[program.slot_turn] = turn;
+  m.giveRng(session.turnRng);
   session.turnRng = null;
   if (m.warm) m.turns += 1;
   if (session.replay >= 0) {

@@ -74,7 +74,14 @@ function toOdd(value: number, lost: number): number {
   return bits.getFloat64(0);
 }
 
-/** ln x for a positive, finite, normal x; other arguments as `Math.log`. */
+/** More than the plain evaluation of a tail can be off, relative to the sum of its terms' sizes. */
+const DOUBT = 2 ** -48;
+
+/**
+ * ln x; not positive, subnormal or infinite arguments as `Math.log`. The result is `upper + tail`,
+ * where `tail` is small: evaluated plainly it is off by some of its own last bits, which change the
+ * rounded sum in one case of some hundreds. Only then it is evaluated with fused operations.
+ */
 export function ln(x: number): number {
   if (x > NEAR_LOW && x < NEAR_HIGH) return x === 1 ? 0 : lnNearOne(x);
   if (!(x >= 2.2250738585072014e-308 && x < Infinity)) return Math.log(x);
@@ -84,34 +91,62 @@ export function ln(x: number): number {
   const part = (offset >>> 13) & 127;
   const exponent = offset >> 20;
   bits.setUint32(0, (high - (offset & 0xfff00000)) >>> 0);
-  const z = bits.getFloat64(0);
-  const r = fusedMultiplyAdd(z, LN_TABLE[2 * part]!, -1);
-  const w = fusedMultiplyAdd(exponent, LN2_HIGH, LN_TABLE[2 * part + 1]!);
+  const r = productLessOne(bits.getFloat64(0), LN_TABLE[2 * part]!);
+  // LN2_HIGH ends in zeros, so the product is exact.
+  const w = exponent * LN2_HIGH + LN_TABLE[2 * part + 1]!;
   const upper = w + r;
+  const rest = (w - upper) + r;
   const r2 = r * r;
-  const lower = fusedMultiplyAdd(
-    r2,
-    A0,
-    fusedMultiplyAdd(exponent, LN2_LOW, (w - upper) + r),
-  );
-  const tail = fusedMultiplyAdd(fusedMultiplyAdd(r, A4, A3), r2, fusedMultiplyAdd(r, A2, A1));
-  return fusedMultiplyAdd(r * r2, tail, lower) + upper;
+  const low = rest + exponent * LN2_LOW;
+  const tail = (r * r2 * ((A3 + r * A4) * r2 + (A1 + r * A2))) + (low + r2 * A0);
+  const doubt = DOUBT * (Math.abs(low) + r2);
+  const result = upper + (tail + doubt);
+  if (result === upper + (tail - doubt)) return result;
+  const lower = fusedMultiplyAdd(r2, A0, fusedMultiplyAdd(exponent, LN2_LOW, rest));
+  const series = fusedMultiplyAdd(fusedMultiplyAdd(r, A4, A3), r2, fusedMultiplyAdd(r, A2, A1));
+  return fusedMultiplyAdd(r * r2, series, lower) + upper;
+}
+
+/** a·b − 1 rounded once, for a product close to 1. */
+function productLessOne(a: number, b: number): number {
+  const product = a * b;
+  let t = SPLIT * a;
+  const aHigh = t - (t - a);
+  const aLow = a - aHigh;
+  t = SPLIT * b;
+  const bHigh = t - (t - b);
+  const bLow = b - bHigh;
+  return (product - 1) +
+    (aLow * bLow - (((product - aHigh * bHigh) - aLow * bHigh) - aHigh * bLow));
 }
 
 function lnNearOne(x: number): number {
   const r = x - 1;
   const r2 = r * r;
   const r3 = r * r2;
+  // The upper 26 bits of r: these products are exact.
+  const rHigh = (r * TWO_27 + r) - r * TWO_27;
+  const half = rHigh * rHigh * B0;
+  const upper = r + half;
+  const rest = (r - upper) + half;
+  const low = rest + B0 * (r - rHigh) * (r + rHigh);
+  const inner = B7 + r * B8 + r2 * B9 + r3 * B10;
+  const series = B1 + r * B2 + r2 * B3 + r3 * (B4 + r * B5 + r2 * B6 + r3 * inner);
+  const tail = r3 * series + low;
+  const doubt = DOUBT * (Math.abs(low) + Math.abs(r3));
+  const result = upper + (tail + doubt);
+  if (result === upper + (tail - doubt)) return result;
+  return lnNearOneFused(r, r2, r3, rHigh, upper);
+}
+
+function lnNearOneFused(r: number, r2: number, r3: number, rHigh: number, upper: number): number {
   const low = fusedMultiplyAdd(r2, B3, fusedMultiplyAdd(r, B2, B1));
   const middle = fusedMultiplyAdd(r2, B6, fusedMultiplyAdd(r, B5, B4));
   let p = fusedMultiplyAdd(r2, B9, fusedMultiplyAdd(r, B8, B7));
   p = fusedMultiplyAdd(r3, B10, p);
   p = fusedMultiplyAdd(p, r3, middle);
   p = fusedMultiplyAdd(p, r3, low);
-  const rHigh = fusedMultiplyAdd(-TWO_27, r, fusedMultiplyAdd(r, TWO_27, r));
-  const square = rHigh * rHigh;
-  const upper = fusedMultiplyAdd(square, B0, r);
-  let lower = fusedMultiplyAdd(square, B0, r - upper);
+  let lower = fusedMultiplyAdd(rHigh * rHigh, B0, r - upper);
   lower = fusedMultiplyAdd(B0 * (r - rHigh), r + rHigh, lower);
   return upper + fusedMultiplyAdd(p, r3, lower);
 }
