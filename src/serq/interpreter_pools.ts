@@ -16,10 +16,13 @@ import {
   type Session,
   type Waiter,
 } from "./interpreter_state.ts";
+import { RunError, runErrors } from "./run_errors.ts";
 
 /** A hold statement: joins the queue of its first pool. False when it was refused. */
 export function joinQueue(m: Machine, session: Session, op: HoldOp, resumed: boolean): boolean {
   const pools = op.pools.map(({ at }) => readFor(m, session, at));
+  const twice = pools.find((pool, i) => pools.indexOf(pool) < i);
+  if (twice !== undefined) throw new RunError(runErrors.twice(op.text, m.pools[twice]!.name));
   op.pools.forEach((part, i) => {
     const pool = m.pools[pools[i]!]!;
     checkAmount(op.text, readFor(m, session, part.units));

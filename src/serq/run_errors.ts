@@ -41,6 +41,8 @@ export const runErrors = {
     `\`release\`, at its expiry or with its session`,
   loadNothing: (pool: string) => `\`load ${pool}\` outside a hold of \`${pool}\``,
   scope: (pool: string) => `\`${pool}\` is used outside a hold of it: name the same member`,
+  twice: (hold: string, pool: string) =>
+    `\`${hold}\`: two of its pools name the same member, \`${pool}\`; a hold takes each pool once`,
   register: (name: string, value: number) =>
     `register \`${name}\` is set to ${show(value)}, not a finite number`,
   legLeft: (serial: number) => `session ${serial} ends while a leg it forked runs`,
