@@ -2,19 +2,20 @@
  * `lower`: a tree to the IR that runs. Names become slots and indices, sugar kernel statements. Checks
  * that need only a name and its place are made here; those about the whole are in check.ts.
  */
-import type { Block, ExprNode, Item, Placement, ProgramNode, WorkloadItem } from "./ast.ts";
-import { placeText, type Span } from "./diagnostic.ts";
-import {
-  type Arrival,
-  type Claim,
-  type Expr,
-  type Gauge,
-  IR_VERSION,
-  type Program,
-  type Share,
-} from "./ir.ts";
+import type {
+  Block,
+  ExprNode,
+  Item,
+  Placement,
+  ProgramNode,
+  StmtNode,
+  WorkloadItem,
+} from "./ast.ts";
+import { placeText, SerqError, type Span } from "./diagnostic.ts";
+import { type Arrival, type Expr, IR_VERSION, type Program, type Share } from "./ir.ts";
 import { linkError, parseError } from "./messages.ts";
 import { fold } from "./lower_constants.ts";
+import { lowerGaugesAndClaims } from "./lower_claims.ts";
 import { type Env, Tables } from "./lower_context.ts";
 import { declareProgram } from "./lower_declare.ts";
 import { Declaring, type Inputs } from "./lower_declaring.ts";
@@ -23,8 +24,8 @@ import { checkDevice, defineEngine } from "./lower_engines.ts";
 import { lowerExpr, nearName } from "./lower_expressions.ts";
 import { MOMENTS } from "./lower_moments.ts";
 import { blocksOf } from "./lower_queues.ts";
-import { lowerRef } from "./lower_refs.ts";
 import { renumber } from "./lower_renumber.ts";
+import { callsOfUnused } from "./lower_unused.ts";
 import { lowerInto, type Server, withServer } from "./lower_statements.ts";
 
 export interface Settings {
@@ -43,6 +44,32 @@ export interface Lowered {
 type Of<K extends Item["kind"]> = Extract<Item, { kind: K }>;
 
 export function lower(node: ProgramNode, inputs: Inputs, settings: Settings): Lowered {
+  const lowered = lowerOnce(node, inputs, settings);
+  const unused = callsOfUnused(lowered.tables);
+  if (unused.length > 0) checkUnused(node, unused, inputs, settings);
+  return lowered;
+}
+
+/** What no request uses may name what is not there, but must be written rightly. */
+function checkUnused(
+  node: ProgramNode,
+  calls: readonly StmtNode[],
+  inputs: Inputs,
+  settings: Settings,
+): void {
+  const { at } = calls[0]!;
+  const server = only(node, "server", "duplicate_server");
+  const items = node.items.filter(({ kind }) => kind !== "server");
+  if (server === null) items.push({ kind: "workload", items: [], at });
+  items.push({ kind: "server", body: [...server?.body ?? [], ...calls], at });
+  try {
+    lowerOnce({ ...node, items }, inputs, settings);
+  } catch (error) {
+    if (!(error instanceof SerqError) || error.phase === "parse") throw error;
+  }
+}
+
+function lowerOnce(node: ProgramNode, inputs: Inputs, settings: Settings): Lowered {
   const tables = new Tables({ expr: lowerExpr, into: lowerInto });
   const declaring = new Declaring(tables, inputs);
   declareProgram(declaring, node);
@@ -310,53 +337,6 @@ function arrival(
 }
 
 export const SESSIONS_MAX = 1_000_000;
-
-function lowerGaugesAndClaims(
-  tables: Tables,
-  { items }: ProgramNode,
-  program: Program,
-  env: (item: object) => Env,
-): void {
-  const gauges: Gauge[] = [];
-  const claims: Claim[] = [];
-  for (const item of items) {
-    if (item.kind === "gauge") {
-      if (gauges.some(({ name }) => name === item.name.text)) {
-        throw linkError("declared_twice", item.name.at, "gauge", item.name.text);
-      }
-      if (tables.observes.includes(item.name.text)) {
-        throw linkError("gauge_is_observation", item.name.at, item.name.text);
-      }
-      const expr = lowerExpr(tables, item.value, { ...env(item), moment: MOMENTS.gauge });
-      gauges.push({ name: item.name.text, expr });
-    } else if (item.kind === "claim") {
-      if (claims.some(({ name }) => name === item.name.text)) {
-        throw linkError("declared_twice", item.name.at, "claim", item.name.text);
-      }
-      claims.push(lowerClaim(tables, item, env(item)));
-    }
-  }
-  if (gauges.length > 0) program.gauges = gauges;
-  if (claims.length > 0) program.claims = claims;
-}
-
-function lowerClaim(tables: Tables, item: Of<"claim">, env: Env): Claim {
-  const given = item.given === null
-    ? {}
-    : { given: lowerExpr(tables, item.given, { ...env, moment: MOMENTS.given }) };
-  if (item.engine === null) {
-    const expr = lowerExpr(tables, item.value, { ...env, moment: MOMENTS.end });
-    return { name: item.name.text, ...given, kind: "AtEnd", expr };
-  }
-  const ref = lowerRef(tables, "stage", item.engine, { ...env, moment: MOMENTS.constant });
-  const stage = ref.base + (ref.index === null ? 0 : fold(ref.index) ?? 0);
-  if (!("Step" in tables.stages[stage]!.kind)) {
-    throw linkError("claim_engine", item.engine.at, item.name.text, tables.stages[stage]!.name);
-  }
-  const expr: Expr = lowerExpr(tables, item.value, { ...env, moment: MOMENTS.iteration });
-  const kind = item.when === "every" ? { EveryIteration: stage } : { SomeIteration: stage };
-  return { name: item.name.text, ...given, kind, expr };
-}
 
 /** Every name that is read is set; names mean one thing. */
 function checkNames(tables: Tables): void {

@@ -175,6 +175,8 @@ export class Tables {
   readonly spans: WeakMap<object, Span> = new WeakMap();
   /** Spans of the statements, parallel to `blocks`. */
   readonly statementAt: Span[][] = [];
+  /** Entries that some statement calls. */
+  readonly called: Set<EntryNode> = new Set();
   terms = 0;
   expansions = 0;
   /** The program's `share`, and what wants or declares it. */

@@ -5,6 +5,7 @@ import { linkError, parseError } from "./messages.ts";
 import { fold } from "./lower_constants.ts";
 import { type Env, type Family, FAMILY_MAX, type Tables } from "./lower_context.ts";
 import { MOMENTS } from "./lower_moments.ts";
+import { SUPPLIED } from "./tokens.ts";
 
 /** What a program is given from outside. */
 export interface Inputs {
@@ -61,6 +62,7 @@ export class Declaring {
 
   /** Everything declared shares one name space. */
   declare(name: Name, what: string): void {
+    if (SUPPLIED.has(name.text)) throw linkError("supplied_name", name.at, name.text, `a ${what}`);
     const before = this.names.get(name.text);
     if (before !== undefined) {
       const place = placeText(before.at);

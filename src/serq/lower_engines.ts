@@ -119,7 +119,7 @@ function schedule(
   step: Step,
   env: Env,
 ): void {
-  step.chunk = chunkOf(tables, engine, lets, body, env);
+  step.chunk = chunkOf(tables, lets, body, env);
   const [first, second] = body;
   const exclusive = body.find(({ kind }) => kind === "exclusive") ?? nestedExclusive(body);
   const shaped = body.length === 2 && second!.kind === "admit" && whilePreempted(second!.test);
@@ -244,7 +244,6 @@ function idlePath(body: readonly IterationStatement[]): boolean {
 /** `each at most (e)`, the same wherever tokens are given; `{Num: 0}` for no cap. */
 function chunkOf(
   tables: Tables,
-  engine: EngineInfo,
   lets: readonly Binding[],
   body: readonly ScheduleStmt[],
   env: Env,

@@ -166,6 +166,7 @@ export function enterQueue(tables: Tables, block: BlockId, node: Of<"enter">, en
     const { name } = queue;
     throw parseError("call_arity", at, name, verb.text, entry.params.length, node.args.length);
   }
+  tables.called.add(entry);
   const locals = new Map<string, Local>();
   entry.params.forEach((param, i) => {
     const arg = node.args[i]!;

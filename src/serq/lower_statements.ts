@@ -6,7 +6,7 @@ import type { BlockId, Expr, Ref, Statement } from "./ir.ts";
 import { linkError, parseError } from "./messages.ts";
 import { checkArguments, costTarget, expansionEnv, noting } from "./lower_calls.ts";
 import { walk } from "./lower_constants.ts";
-import type { Env, Local, Tables } from "./lower_context.ts";
+import { BUILT_IN, type Env, type Local, type Tables } from "./lower_context.ts";
 import { lowerExpr, ownName } from "./lower_expressions.ts";
 import { MOMENTS } from "./lower_moments.ts";
 import { blocksOf } from "./lower_queues.ts";
@@ -96,7 +96,7 @@ function lowerStatement(tables: Tables, block: BlockId, node: StmtNode, env: Env
     case "record":
       return lowerRecord(tables, node, env, add);
     case "observe":
-      checkObservation(tables, node.name);
+      checkObservation(node.name);
       return add({ Observe: [tables.observe(node.name), value(node.value)] });
     case "hold":
       return lowerHold(tables, node, env, add);
@@ -179,7 +179,8 @@ function assign(tables: Tables, name: Name, env: Env): number {
   return tables.assign(text, at);
 }
 
-function checkObservation(_tables: Tables, { text, at }: Name): void {
+function checkObservation({ text, at }: Name): void {
+  if (BUILT_IN.includes(text)) throw parseError("observes_built_in", at, text);
   if (text === "now" || text === "inf") {
     throw linkError("supplied_name", at, text, "an observation");
   }

@@ -220,6 +220,8 @@ export const PARSE = {
     say(`\`turn\` is the session's: it may not stand in \`${place}\``),
   size_in_server: () =>
     say("a server cannot declare a request Size", "a size belongs to the workload; use `set`"),
+  observes_built_in: (name: string) =>
+    say(`\`${name}\` is a built-in attribute; an observation needs another name`),
   mark_elsewhere: () => say("`mark` is a queue entry's: it names a moment that the caller reads"),
   run_without_stage: () => say("`run` names a stage", "write `run STAGE (cost(STAGE, n));`"),
   record_empty: (name: string) => say(`record \`${name}\` has no field`),

@@ -11,7 +11,7 @@ export { IR_VERSION } from "./ir.ts";
 export { Interpreter, type InterpreterOptions } from "./interpreter.ts";
 export type { Lowered } from "./lower.ts";
 export { ARGUMENT_CODES, LINK_CODES, PARSE_CODES } from "./messages.ts";
-export { parseLibrary, parseProgram } from "./parse.ts";
+export { parseProgram } from "./parse.ts";
 export { print } from "./print.ts";
 export { type Report, reportOf } from "./report.ts";
 export { jsonOf, showNumber } from "./show.ts";

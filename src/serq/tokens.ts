@@ -50,6 +50,6 @@ export const DISTRIBUTIONS: readonly string[] = [
 /** Names that the language supplies at some moment; an attribute, constant or observation may not. */
 export const SUPPLIED: ReadonlySet<string> = new Set(
   `now waited size age last waiting present decoding admission remaining position residents decoders
-  kv_decode kv_prefill tokens prefilled attention admitted preempted demand served arrived inf`
+  kv_decode kv_prefill tokens prefilled attention admitted preempted demand served arrived inf running batch`
     .split(/\s+/),
 );
