@@ -88,6 +88,9 @@ export class Machine {
   arrivals = 0;
   events = 0;
   ended = 0;
+  /** Sessions of a closed population that ended and were followed by another, at one instant. */
+  replaced = 0;
+  replacedAt = 0;
   turns = 0;
   iterations = 0;
   /** Ends a session whose hold was refused; set by the interpreter. */

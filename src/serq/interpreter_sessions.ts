@@ -292,7 +292,22 @@ export function endSession(m: Machine, session: Session, workload: Workload): vo
   m.live.delete(session);
   if (m.warm) m.ended += 1;
   const { arrival } = m.program;
-  if (typeof arrival === "object" && "Closed" in arrival) spawn(m, workload);
+  if (typeof arrival === "object" && "Closed" in arrival) replace(m, arrival.Closed, workload);
+}
+
+const MOST_REPLACED = 1_000_000;
+
+/** In a closed population the next session comes at once; if all end at once, for ever. */
+function replace(m: Machine, population: number, workload: Workload): void {
+  if (m.replacedAt !== m.now) {
+    m.replacedAt = m.now;
+    m.replaced = 0;
+  }
+  m.replaced += 1;
+  if (m.replaced > population + MOST_REPLACED) {
+    throw new RunError(runErrors.restless(m.now, m.replaced));
+  }
+  spawn(m, workload);
 }
 
 function endLeg(m: Machine, leg: Session, parent: Session): void {

@@ -92,7 +92,7 @@ export function finishShare(m: Machine, stage: StageState, plan: number): void {
   const job = firstTag(stage);
   if (job === undefined) return;
   readVirtualClock(m, stage);
-  stage.virtual = Math.max(stage.virtual, job.tag);
+  stage.virtual = greater(stage.virtual, job.tag);
   finishPlain(m, stage, job);
 }
 
@@ -121,6 +121,12 @@ export function complete(m: Machine, stage: StageState, job: Job): void {
   stage.completed += 1;
   stage.waits.push(wait);
   stage.services.push(service);
+}
+
+/** As the original's: a NaN, which an infinite rate makes of an instant, is no obstacle. */
+function greater(a: number, b: number): number {
+  if (Number.isNaN(a)) return b;
+  return Number.isNaN(b) ? a : Math.max(a, b);
 }
 
 function readVirtualClock(m: Machine, stage: StageState): void {
@@ -153,7 +159,7 @@ export function planShare(m: Machine, stage: StageState): void {
   stage.rate = stage.capacity() / stage.present;
   const job = firstTag(stage);
   if (job === undefined || !(stage.rate > 0)) return;
-  const time = m.now + Math.max((job.tag - stage.virtual) / stage.rate, 0);
+  const time = m.now + greater((job.tag - stage.virtual) / stage.rate, 0);
   m.heap.push(time, { kind: "share", stage, plan: stage.plan });
 }
 

@@ -22,6 +22,13 @@ export const runErrors = {
   unsettled: (now: number, serial: number, times: number) =>
     `the instant t = ${show(now)} does not settle: session ${serial} became ready ${times} times ` +
     `without time passing (a \`run\` of zero work, or a \`hold\` admitted and released, in a loop)`,
+  phases: (k: number, most: number) =>
+    `\`~erlang(${show(k)}, …)\` has more than ${most} phases; each is a draw`,
+  restless: (now: number, count: number) =>
+    `the instant t = ${
+      show(now)
+    } does not settle: ${count} sessions of the closed population ended ` +
+    `without time passing`,
   endless: (serial: number, limit: number) =>
     `session ${serial} executed ${limit} statements without reaching a run, a hold or its end: a ` +
     `loop lets no time pass`,
