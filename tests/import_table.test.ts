@@ -40,6 +40,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   checkpoint: { sources: ["base", "model", EXECUTOR], packages: ["node:crypto"] },
   scheduler: { sources: ["base", "model", "checkpoint", EXECUTOR] },
   metrics: { sources: ["base", "scheduler"] },
+  serq: { sources: ["base"] },
   http: {
     sources: ["base", "model", "checkpoint", "scheduler", "metrics"],
     packages: ["hono", "zod", "@hono/zod-openapi", "node:crypto"],
@@ -52,7 +53,16 @@ const TABLE: Readonly<Record<string, Row>> = {
   "golden_frame.ts": { sources: ["base", "model", "reference", EXECUTOR] },
   ...Object.fromEntries(COMPOSING.map((name) => [name, COMPOSITION])),
   cli: {
-    sources: ["base", "model", "run", "config.ts", "runtime", "engine/doctor.ts", ...COMPOSING],
+    sources: [
+      "base",
+      "model",
+      "run",
+      "serq",
+      "config.ts",
+      "runtime",
+      "engine/doctor.ts",
+      ...COMPOSING,
+    ],
     packages: ["node:*"],
   },
 };
