@@ -83,7 +83,10 @@ function checkMetadata(
   const { format, model_digest: digest, numerics, step: stepText, [CHECKSUM]: checksum } =
     file.metadata;
   if (format !== FORMAT) {
-    throw refused("format", `The format is ${JSON.stringify(format)}, wanted is "${FORMAT}"`);
+    throw refused(
+      "format",
+      `The format is ${JSON.stringify(format) ?? "missing"}, wanted is "${FORMAT}"`,
+    );
   }
   if (checksum !== checksumOf(file)) {
     throw refused("checksum", "The checksum does not agree with the contents");
@@ -95,7 +98,7 @@ function checkMetadata(
   }
   const step = /^\d{1,15}$/.test(stepText ?? "") ? Number(stepText) : NaN;
   if (numerics === undefined || Number.isNaN(step)) {
-    throw refused("format", "The metadata numerics or step are missing");
+    throw refused("format", "The metadata need a numerics tag and a step, a whole number from 0");
   }
   if (numerics !== ours && !allowInexact) {
     throw refused(

@@ -1,4 +1,5 @@
 /** `ganglion convert`: a model as a NIR file, as safetensors, or as a run folder. */
+import { resolve } from "node:path";
 import { GanglionError } from "../base/errors.ts";
 import { type Tensor, writeSafetensors } from "../base/safetensors.ts";
 import { type LoadedGraph, loadGraph } from "../load_model.ts";
@@ -19,6 +20,9 @@ import { loadOptions, sayNotes, takePositionals } from "./reading.ts";
 
 export async function run(call: Call): Promise<number> {
   const [modelPath, out] = takePositionals(call.positionals, ["MODEL", "OUT"]);
+  if (resolve(modelPath!) === resolve(out!)) {
+    throw new GanglionError("usage", `OUT is MODEL itself: ${out} would be overwritten`);
+  }
   const loaded = await loadGraph(modelPath!, loadOptions(call));
   const plan = compilePlan(loaded.graph, loaded.compile);
   sayNotes(plan);

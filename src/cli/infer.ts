@@ -1,4 +1,5 @@
 /** `ganglion infer`: recordings through the engine that serves, each from rest to its end. */
+import { resolve } from "node:path";
 import { GanglionError } from "../base/errors.ts";
 import type { NamedArray } from "../base/npz.ts";
 import { limitsOf } from "../config.ts";
@@ -105,6 +106,9 @@ function wantsReport({ settings }: Call): boolean {
 
 function checkOutput(call: Call): void {
   const { output, record } = call.settings;
+  if (output !== undefined && call.positionals.some((path) => resolve(path) === resolve(output))) {
+    throw new GanglionError("usage", `-o ${output} would overwrite what is read`);
+  }
   if (output === undefined && !wantsReport(call) && isTerminal("stdout")) {
     throw new GanglionError("usage", "The result is binary: give -o FILE, or redirect stdout");
   }

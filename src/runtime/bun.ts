@@ -29,6 +29,13 @@ interface BunGlobal {
 const IDLE_SECONDS = 10;
 const CUT_SECONDS = 1;
 
+/** Without a Host header (HTTP/1.0, health checks) Bun's url is a bare path, which nothing can parse. */
+function withWholeUrl(request: Request): Request {
+  return URL.canParse(request.url)
+    ? request
+    : new Request(new URL(request.url, "http://localhost"), request);
+}
+
 export function bunRuntime(): Runtime {
   const { Bun } = globalThis as unknown as { Bun: BunGlobal };
   return {
@@ -45,7 +52,7 @@ export function bunRuntime(): Runtime {
           // Without development mode Bun 1.4 would share a port that is taken.
           reusePort: false,
           fetch: (request, server) =>
-            app.fetch(request, {
+            app.fetch(withWholeUrl(request), {
               keepOpen: () => server.timeout(request, 0),
               cut: () => server.timeout(request, CUT_SECONDS),
             }),

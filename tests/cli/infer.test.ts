@@ -49,6 +49,18 @@ describe("files", () => {
     expect(archive.includes("output.npy") && archive.includes(wanted)).toBe(true);
   });
 
+  test("an output that is an input is refused before anything is read", async () => {
+    const { code, stderr } = await ganglion("deno", [
+      "infer",
+      DIGITS,
+      "same.npy",
+      "-o",
+      "./same.npy",
+    ]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("would overwrite what is read");
+  });
+
   test("one value a step, no step at all, and integers are taken", async () => {
     using folder = scratchFolder();
     const file = folder.path("none.npy");

@@ -101,14 +101,16 @@ describe.each(["deno", "bun"] as const)("on %s", (runtime) => {
         "two hosts": "GET /v1/models HTTP/1.1\r\nHost: localhost\r\nHost: evil.example",
         "two hosts turned": "GET /v1/models HTTP/1.1\r\nHost: evil.example\r\nHost: localhost",
         "own host": "GET /v1/models HTTP/1.1\r\nHost: localhost",
+        // Health checks of proxies; browsers always send one.
+        "no host": "GET /v1/models HTTP/1.0",
       })
     ) {
       const client = await rawClient(server.url, `${head}\r\nConnection: close\r\n\r\n`);
-      statuses[what] = /^HTTP\/1\.1 (\d+)/.exec(await client.ended(2_000))?.[1];
+      statuses[what] = /^HTTP\/1\.[01] (\d+)/.exec(await client.ended(2_000))?.[1];
       client.socket.destroy();
     }
-    const { "own host": own, ...foreign } = statuses;
-    expect(own).toBe("200");
+    const { "own host": own, "no host": none, ...foreign } = statuses;
+    expect({ own, none }).toEqual({ own: "200", none: "200" });
     expect(Object.entries(foreign).filter(([, status]) => !/^4/.test(status ?? "4"))).toEqual([]);
     expect(await server.stop()).toBe(0);
   }, TEST_MS);
