@@ -2,10 +2,9 @@
  * Overload at three times what a server can do, measured from outside: how long accepted chunks take, how
  * fast refusals come, and whether `Retry-After` tells the truth.
  */
-import { join } from "node:path";
-import { ROOT, runtimeCommand } from "../../bin/launch.mjs";
 import { PIXELS } from "../support/digits.ts";
 import { Random } from "../support/plans.ts";
+import { startSleepingServer } from "../support/sleeping_server.ts";
 import { closeSession, openSession } from "../support/stream_client.ts";
 
 const FRAME = 10;
@@ -31,22 +30,20 @@ export interface Percentiles {
 }
 
 export async function overload(runtime: "deno" | "bun", ms: number): Promise<Overload> {
-  const { command, args: prefix, env } = runtimeCommand(runtime);
-  const program = join(ROOT, "tests/e2e/sleeping_server_child.ts");
-  const child = Bun.spawn(
-    [command, ...prefix, program, String(STEP_MS), String(SLOTS), String(FRAMES_QUEUED)],
-    { env, stdin: "pipe", stdout: "pipe", stderr: "inherit" },
-  );
+  const server = await startSleepingServer(runtime, {
+    stepMs: STEP_MS,
+    slots: SLOTS,
+    frame: FRAME,
+    limits: { queueStepsMax: FRAMES_QUEUED * FRAME, waitingSessionsMax: 0 },
+  });
   try {
-    const { value } = await child.stdout.getReader().read();
-    const url = /http:\S+/.exec(new TextDecoder().decode(value))![0];
+    const { url } = server;
     const chunks = await chunkFlood(url, ms / 2);
     const openings = await openingFlood(url, ms / 2);
     const boundMs = (FRAMES_QUEUED + 2) * STEP_MS;
     return { ...chunks, ...openings, boundMs };
   } finally {
-    child.kill("SIGKILL");
-    await child.exited;
+    await server.kill();
   }
 }
 

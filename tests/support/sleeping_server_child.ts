@@ -1,6 +1,7 @@
 /**
- * A server whose executor sleeps for the time given instead of computing: capacity is known, so that
- * overload can be measured. `STEP_MS SLOTS FRAMES_QUEUED`; prints its address, ends with its parent.
+ * A whole server whose executor sleeps instead of computing, so that its capacity is known and what is
+ * left is the server's own cost. One argument, `SleepingSettings` as JSON; prints its address as
+ * `ganglion serve` does and ends on SIGTERM. Outputs are zeros. Started by `startSleepingServer`.
  */
 import process from "node:process";
 import { realClock } from "../../src/base/clock.ts";
@@ -11,24 +12,25 @@ import { ServerMetrics } from "../../src/metrics/mod.ts";
 import { ReferenceExecutor } from "../../src/reference/mod.ts";
 import { listen } from "../../src/runtime/mod.ts";
 import { ModelHost, observers, Service } from "../../src/scheduler/mod.ts";
-import { digitsPlan } from "../support/digits.ts";
+import { digitsPlan } from "./digits.ts";
+import type { SleepingSettings } from "./sleeping_server.ts";
 
-const FRAME = 10;
-const [stepMs = 40, slots = 8, framesQueued = 4] = process.argv.slice(2).map(Number);
+const settings: SleepingSettings = JSON.parse(process.argv[2] ?? "{}");
+const { stepMs = 20, rowMs = 0, slots = 8, frame = 10, port = 0 } = settings;
 
 class SleepingExecutor extends ReferenceExecutor {
   override async step(batch: readonly BatchRow[]): Promise<RowResult[]> {
-    await new Promise((resolve) => setTimeout(resolve, stepMs));
+    await new Promise((resolve) => setTimeout(resolve, stepMs + rowMs * batch.length));
     const { outputSize } = this.plan;
     return batch.map(({ steps }) => ({ output: new Float32Array(steps * outputSize), probes: {} }));
   }
 }
 
 const clock = realClock;
-const limits = makeLimits({ queueStepsMax: framesQueued * FRAME, waitingSessionsMax: 0 });
-const executor: Executor = new SleepingExecutor(await digitsPlan(), { slots, frame: FRAME });
+const limits = makeLimits({ ...settings.limits, slots, frame });
+const executor: Executor = new SleepingExecutor(await digitsPlan(), { slots, frame });
 const metrics = new ServerMetrics("0.0.0", null);
-const serverEvents = new ServerEvents({ clock, eventsMax: 16, readersMax: 1 });
+const serverEvents = new ServerEvents({ clock, eventsMax: 16, readersMax: 16 });
 const service = new Service({
   models: [new ModelHost({ id: "digits", executor })],
   clock,
@@ -45,6 +47,6 @@ const app = createApp({
   corsOrigin: null,
   version: "0.0.0",
 });
-const { port } = await listen(app, { host: "127.0.0.1", port: 0 });
-process.stdout.write(`listening http://127.0.0.1:${port}\n`);
-process.stdin.on("end", () => process.exit(0)).resume();
+const listener = await listen(app, { host: "127.0.0.1", port });
+process.stdout.write(`listening http://127.0.0.1:${listener.port}\n`);
+process.on("SIGTERM", () => process.exit(0));
