@@ -16,6 +16,11 @@ const READING: readonly FlagName[] = [
   "dialect",
   "gain",
   "spikes",
+  "form",
+  "late",
+  "synapse",
+  "rest",
+  "clamp",
   "limit",
 ];
 
