@@ -94,8 +94,9 @@ export function compileLoaded(loaded: LoadedGraph | LoadedLayers): Plan {
 function withRun(
   read: NirGraph,
   folder: RunFolder | null,
-  { variables, call, limits: _, isolated: __, ...compile }: LoadOptions,
+  options: LoadOptions,
 ): LoadedGraph {
+  const { variables, call, limits: _, isolated: __, ...compile } = options;
   let graph = read;
   if (folder !== null) graph = applyVariables(graph, graphVariables(folder));
   if (variables !== undefined) graph = applyVariables(graph, variables);
