@@ -172,6 +172,17 @@ export const FLAGS = {
       "divided instead, or folded into the weights [file]",
   ),
   spikes: choice(["one", "many"], "how many spikes a neuron may give in a step [one]"),
+  form: choice(["decay", "box"], "d*v + k*x, or v + k*(x - v): equal but for rounding [decay]"),
+  late: choice(
+    ["none", "spikes", "weights"],
+    "what hands on its values in the step after: nothing, neurons that fire, or weights [none]",
+  ),
+  synapse: choice(
+    ["after", "before"],
+    "an input joins a synaptic current after the current's decay, or before [after]",
+  ),
+  rest: choice(["zero", "v_leak", "v_reset"], "where the state of neurons starts [zero]"),
+  clamp: choice(["on", "off"], "membranes of IF neurons stop at -threshold [off]"),
   // Who may talk to it
   host: withDefault(text("ADDRESS", "address to listen on"), "127.0.0.1"),
   port: wholeNumber(PORT, "port to listen on; 0 picks a free one"),

@@ -1,7 +1,7 @@
 /**
  * A model in any form → its plan: a path to a file or a run folder, the bytes of a NIR file, a graph,
- * or a plan as it is. A file is read in this process, by whoever vouches for it, or isolated in a child process, where a damaged
- * one can do no harm.
+ * or a plan as it is. A NIR file is read in this process, by whoever vouches for it, or isolated in a
+ * child process, where a damaged one can do no harm; a `model.json` of layers can do none.
  */
 import { GanglionError } from "./base/errors.ts";
 import { type Limits, makeLimits } from "./base/limits.ts";
@@ -17,11 +17,13 @@ import {
   readNirBytes,
   type Variables,
 } from "./model/mod.ts";
-import { readRunFolder } from "./load_run.ts";
+import { type LoadedLayers, loadLayers } from "./load_layers.ts";
+import { graphVariables, readRunFolder, type RunFolder } from "./load_run.ts";
+import { sequential } from "./model/nn/mod.ts";
 import { checkRun, type RunRecord } from "./run/mod.ts";
 import { readFileLimited, readNirIsolated } from "./runtime/mod.ts";
 
-/** A path to a `.nir` file or a run folder, the bytes of a file, a graph (`graphOf`, `readNirBytes`), or a plan (`compilePlan`). */
+/** A path to a `.nir` file, a `model.json` or a run folder, the bytes of a file, a graph (`graphOf`, `readNirBytes`), or a plan (`compilePlan`). */
 export type ModelSource = string | Uint8Array | NirGraph | Plan;
 
 /** Call-time parameters: `node.field` to one number for all its values, or to all of them. */
@@ -39,6 +41,7 @@ export interface LoadOptions extends CompileOptions {
 
 /** A graph that is read, and how it is to be compiled. */
 export interface LoadedGraph {
+  readonly kind: "graph";
   readonly graph: NirGraph;
   /** Null where the source is no run folder. */
   readonly run: RunRecord | null;
@@ -59,30 +62,50 @@ export async function loadRun(
     refuseOptions(options);
     return { plan: source, run: null };
   }
-  const { graph, run, compile } = await loadGraph(source, options);
-  const plan = compilePlan(graph, compile);
-  if (run !== null) checkRun(run, plan);
-  return { plan, run };
+  const loaded = await loadSource(source, options);
+  const plan = compileLoaded(loaded);
+  if (loaded.run !== null) checkRun(loaded.run, plan);
+  return { plan, run: loaded.run };
 }
 
-/** The model before it is compiled, with all other parameters put in place. */
-export async function loadGraph(
+/** The model before it is compiled. */
+export async function loadSource(
   source: string | Uint8Array | NirGraph,
   options: LoadOptions = {},
-): Promise<LoadedGraph> {
-  const { variables, call, limits = makeLimits(), isolated = false, ...compile } = options;
+): Promise<LoadedGraph | LoadedLayers> {
+  const { limits = makeLimits() } = options;
   const folder = typeof source === "string" ? await readRunFolder(source, limits) : null;
-  const name = typeof source === "string" ? modelName(source) : "model";
   const file = folder?.modelPath ?? source;
-  let graph = await readGraph(file, name, limits, isolated);
-  if (folder !== null) graph = applyVariables(graph, folder.variables);
+  const name = typeof source === "string" ? modelName(source) : "model";
+  if (typeof file === "string" && /\.json$/i.test(file)) {
+    return await loadLayers(file, folder, { name, limits, ...options });
+  }
+  const graph = await readGraph(file, name, limits, options.isolated ?? false);
+  return withRun(graph, folder, options);
+}
+
+export function compileLoaded(loaded: LoadedGraph | LoadedLayers): Plan {
+  return loaded.kind === "graph"
+    ? compilePlan(loaded.graph, loaded.compile)
+    : sequential(loaded.modules, loaded.options);
+}
+
+/** The graph with all other parameters put in place. */
+function withRun(
+  read: NirGraph,
+  folder: RunFolder | null,
+  options: LoadOptions,
+): LoadedGraph {
+  const { variables, call, limits: _, isolated: __, ...compile } = options;
+  let graph = read;
+  if (folder !== null) graph = applyVariables(graph, graphVariables(folder));
   if (variables !== undefined) graph = applyVariables(graph, variables);
   const calls = { ...folder?.record.call, ...call };
   graph = applyVariables(graph, callVariables(graph, calls));
-  if (folder === null) return { graph, run: null, compile };
+  if (folder === null) return { kind: "graph", graph, run: null, compile };
   const { record } = folder;
   const dt = record.dt === undefined ? {} : { dt: record.dt };
-  return { graph, run: record, compile: { ...dt, ...record.options, ...compile } };
+  return { kind: "graph", graph, run: record, compile: { ...dt, ...record.options, ...compile } };
 }
 
 function refuseOptions({ variables, call, ...rest }: LoadOptions): void {
@@ -98,7 +121,7 @@ function refuseOptions({ variables, call, ...rest }: LoadOptions): void {
 /** `digits` for `models/digits.nir` and for the run folder `models/digits/`. */
 export function modelName(path: string): string {
   const file = path.replace(/[\\/]+$/, "").split(/[\\/]/).at(-1)!;
-  return file.replace(/^\.+$/, "").replace(/\.(nir|h5|hdf5)$/i, "") || "model";
+  return file.replace(/^\.+$/, "").replace(/\.(nir|h5|hdf5|json)$/i, "") || "model";
 }
 
 function isPlan(source: ModelSource): source is Plan {

@@ -5,7 +5,7 @@
 import { GanglionError } from "./base/errors.ts";
 import type { Limits } from "./base/limits.ts";
 import { parseSafetensors } from "./base/safetensors.ts";
-import type { FieldLike, Variables } from "./model/mod.ts";
+import type { FieldLike, Tensor, Variables } from "./model/mod.ts";
 import { parseRun, RUN_FILE, type RunRecord } from "./run/mod.ts";
 import { isFolder, readFileLimited } from "./runtime/mod.ts";
 
@@ -14,8 +14,8 @@ const RUN_BYTES_MAX = 16 << 20;
 export interface RunFolder {
   readonly record: RunRecord;
   readonly modelPath: string;
-  /** Parameters in place of the model file's; empty without a variables file. */
-  readonly variables: Variables;
+  /** Of the variables file, by name; empty where there is none. */
+  readonly variables: ReadonlyMap<string, Tensor>;
 }
 
 /** The run folder at `path`, or null where `path` is no folder. Throws `run_invalid`. */
@@ -32,29 +32,34 @@ export async function readRunFolder(path: string, limits: Limits): Promise<RunFo
   });
   const record = parseRun(new TextDecoder().decode(bytes), file);
   const variables = record.variables === undefined
-    ? {}
+    ? new Map()
     : await readVariables(inside(record.variables), limits);
   return { record, modelPath: inside(record.model), variables };
 }
 
-/** The tensors `node.field` of a `.safetensors` file. */
-async function readVariables(path: string, limits: Limits): Promise<Variables> {
+async function readVariables(
+  path: string,
+  limits: Limits,
+): Promise<ReadonlyMap<string, Tensor>> {
   const bytes = await readFileLimited(path, limits.modelBytesMax);
-  let tensors;
   try {
-    ({ tensors } = parseSafetensors(bytes));
+    return parseSafetensors(bytes).tensors;
   } catch (cause) {
     const reason = (cause as Error).message;
     throw new GanglionError("model_unreadable", `${path}: ${reason}`, { path }, { cause });
   }
+}
+
+/** Tensors named `node.field` as the variables of a graph. Throws `model_invalid` for other names. */
+export function graphVariables({ record, variables: tensors }: RunFolder): Variables {
   const variables: Record<string, Record<string, FieldLike>> = {};
   for (const [name, tensor] of tensors) {
     const dot = name.lastIndexOf(".");
     if (dot <= 0) {
       throw new GanglionError(
         "model_invalid",
-        `${path}: the tensor "${name}" must be named "node.field"`,
-        { path },
+        `${record.variables}: the tensor "${name}" must be named "node.field"`,
+        { tensor: name },
       );
     }
     (variables[name.slice(0, dot)] ??= {})[name.slice(dot + 1)] = tensor;

@@ -44,6 +44,7 @@ export { type Encoder, parseRun, Readout, type ReadoutName, type RunRecord } fro
 
 // A model built layer by layer, and layers of your own (docs/custom_neurons.md).
 export { type Module, nn, sequential, type SequentialOptions } from "./model/nn/mod.ts";
+export { layeredRunFiles } from "./load_layers.ts";
 export { defineLayer } from "./layers/mod.ts";
 export type { LayerDefinition, LayerParameter, PointwiseLayer } from "./layers/mod.ts";
 export { snap } from "./base/numeric.ts";

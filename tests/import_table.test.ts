@@ -21,6 +21,7 @@ const COMPOSING = [
   "stream_server.ts",
   "choose_executor.ts",
   "executor_thread.ts",
+  "load_layers.ts",
   "load_model.ts",
   "load_run.ts",
   "membrane.ts",

@@ -18,6 +18,13 @@ export interface TensorFile {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
+/** What a reader takes of a file; more than that is refused. */
+export interface Accepted {
+  readonly headerBytesMax?: number;
+  /** Names of number types; all known ones when not given. */
+  readonly types?: readonly string[];
+}
+
 const HEADER_BYTES_MAX = 100 << 20;
 const AXES_MAX = 32;
 const ALIGN = 8;
@@ -66,11 +73,14 @@ export function writeSafetensors({ tensors, metadata }: TensorFile): Uint8Array<
 }
 
 /** Reads the whole file. Throws `bad_array` for anything but what the format allows. */
-export function parseSafetensors(bytes: Uint8Array): TensorFile {
-  const { header, dataStart } = readHeader(bytes);
+export function parseSafetensors(bytes: Uint8Array, accepted: Accepted = {}): TensorFile {
+  const { headerBytesMax = HEADER_BYTES_MAX, types = Object.keys(ITEM_TYPES) } = accepted;
+  const { header, dataStart } = readHeader(bytes, headerBytesMax);
   const data = bytes.subarray(dataStart);
   const { __metadata__: metadata = {}, ...entries } = header;
-  const places = Object.entries(entries).map(([name, entry]) => placeOf(name, entry, data.length));
+  const places = Object.entries(entries).map(([name, entry]) =>
+    placeOf(name, entry, data.length, types)
+  );
   checkFilled(places, data.length);
   const tensors = new Map(places.map(({ name, type, shape, begin, end }): [string, Tensor] => {
     // A copy, for the data need not lie at a multiple of its element size.
@@ -79,10 +89,13 @@ export function parseSafetensors(bytes: Uint8Array): TensorFile {
   return { tensors, metadata: readMetadata(metadata) };
 }
 
-function readHeader(bytes: Uint8Array): { header: Record<string, unknown>; dataStart: number } {
+function readHeader(
+  bytes: Uint8Array,
+  headerBytesMax: number,
+): { header: Record<string, unknown>; dataStart: number } {
   if (bytes.length < 8) refuse("The file is too short for safetensors");
   const length = new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true);
-  if (length > BigInt(Math.min(HEADER_BYTES_MAX, bytes.length - 8))) {
+  if (length > BigInt(Math.min(headerBytesMax, bytes.length - 8))) {
     refuse(`This is not safetensors: its header would have ${length} bytes`);
   }
   const dataStart = 8 + Number(length);
@@ -129,17 +142,13 @@ function checkFilled(places: readonly Place[], bytes: number): void {
   if (filled !== bytes) refuse(`${bytes - filled} bytes belong to no tensor`);
 }
 
-function placeOf(name: string, entry: unknown, bytes: number): Place {
+function placeOf(name: string, entry: unknown, bytes: number, types: readonly string[]): Place {
   const shown = `Tensor "${name.slice(0, 80)}"`;
   if (!isObject(entry)) refuse(`${shown} has no description`);
   const { dtype, shape, data_offsets: offsets } = entry;
-  const type = typeof dtype === "string" && Object.hasOwn(ITEM_TYPES, dtype)
+  const type = typeof dtype === "string" && types.includes(dtype)
     ? ITEM_TYPES[dtype]!
-    : refuse(
-      `${shown} is of type ${JSON.stringify(dtype)}; taken are ${
-        Object.keys(ITEM_TYPES).join(" ")
-      }`,
-    );
+    : refuse(`${shown} is of type ${JSON.stringify(dtype)}; taken are ${types.join(" ")}`);
   if (!isWholes(shape) || shape.length > AXES_MAX) refuse(`${shown} has no sound shape`);
   if (!isWholes(offsets) || offsets.length !== 2) refuse(`${shown} has no sound data_offsets`);
   const [begin, end] = offsets as [number, number];

@@ -20,7 +20,7 @@ const HEADER_BYTES_MAX = 1 << 28;
 export function encodeSession(image: SessionImage): Uint8Array<ArrayBuffer> {
   const tensors = new Map<string, Tensor>();
   const put = (name: string, values: Float32Array) =>
-    tensors.set(name, { shape: [values.length], values });
+    tensors.set(name, { shape: [values.length], data: values });
   for (const [name, values] of Object.entries(image.state?.tensors ?? {})) {
     put(`state/${name}`, values);
   }
@@ -52,8 +52,8 @@ export function decodeSession(bytes: Uint8Array): SessionImage {
   const { isAtRest, ...image } = JSON.parse(session) as SessionImage & { isAtRest: boolean };
   const under = (prefix: string): Record<string, Float32Array> => {
     const found: Record<string, Float32Array> = {};
-    for (const [name, { values }] of file.tensors) {
-      if (name.startsWith(prefix)) found[name.slice(prefix.length)] = values;
+    for (const [name, { data }] of file.tensors) {
+      if (name.startsWith(prefix)) found[name.slice(prefix.length)] = data;
     }
     return found;
   };

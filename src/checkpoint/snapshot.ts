@@ -46,7 +46,7 @@ export function encodeSnapshot(
 ): Uint8Array<ArrayBuffer> {
   const tensors = new Map<string, Tensor>();
   for (const tensor of stateTensors(plan)) {
-    tensors.set(tensor.name, { shape: shapeOf(tensor), values: state.tensors[tensor.name]! });
+    tensors.set(tensor.name, { shape: shapeOf(tensor), data: state.tensors[tensor.name]! });
   }
   const metadata = {
     format: FORMAT,
@@ -117,7 +117,7 @@ function checkTensor(tensor: StateTensor, given: Tensor | undefined): Float32Arr
     throw refused("tensors", `The state tensor "${name}" is missing`, { tensor: name });
   }
   const shape = shapeOf(tensor);
-  const { values } = given;
+  const { data: values } = given;
   if (given.shape.length !== shape.length || given.shape.some((axis, i) => axis !== shape[i])) {
     throw refused(
       "tensors",

@@ -16,6 +16,11 @@ const READING: readonly FlagName[] = [
   "dialect",
   "gain",
   "spikes",
+  "form",
+  "late",
+  "synapse",
+  "rest",
+  "clamp",
   "limit",
 ];
 
@@ -108,7 +113,8 @@ Exit code 0: equal within --tolerance. 1: different (or at fault: then stdout is
 
 OUT.nir           a NIR file; a --dt is kept as metadata
 OUT.safetensors   its parameters, one tensor for each node.field
-OUT               otherwise a run folder: model.nir and run.json, with the flags that are given
+OUT               otherwise a run folder: run.json with the flags that are given, and model.nir, or
+                  model.json and variables.safetensors where MODEL is a run folder of layers
 
 The model that is read back computes the same bits. NIR cannot say which --reset, --compare and so
 on were meant; a run folder keeps them.`,

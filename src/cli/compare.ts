@@ -24,8 +24,7 @@ const SLOTS = 64;
 export async function run(call: Call): Promise<number> {
   const wanted = ["MODEL", "INPUT.npy", "THEIRS.npy"];
   const [modelPath, inputPath, theirsPath] = takePositionals(call.positionals, wanted);
-  const options = loadOptions(call);
-  const { plan, run: record } = await loadRun(modelPath!, options);
+  const { plan, run: record } = await loadRun(modelPath!, loadOptions(call));
   sayNotes(plan);
   const encoder = call.settings.encoded ? EVENTS : record?.encoder ?? EVENTS;
   await using file = await openPartReader(theirsPath!);
@@ -45,9 +44,8 @@ export async function run(call: Call): Promise<number> {
     let membrane: Membrane | null = null;
     if (first !== null) {
       const { recording, step, neuron } = first;
-      const { plan: withoutReset } = await loadRun(modelPath!, { ...options, reset: "none" });
       const input = await recordings.read(recording);
-      membrane = await membraneAt({ plan, withoutReset, input, step, neuron });
+      membrane = await membraneAt({ plan, input, step, neuron });
     }
     const found = { plan, difference, shift, membrane, tolerance, batch: !recordings.single };
     await writeOut(json ? compareJson(found) : compareText(found));

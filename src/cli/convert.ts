@@ -2,8 +2,9 @@
 import { resolve } from "node:path";
 import { GanglionError } from "../base/errors.ts";
 import { type Tensor, writeSafetensors } from "../base/safetensors.ts";
-import { type LoadedGraph, loadGraph } from "../load_model.ts";
-import { compilePlan, type NirGraph, type Plan, writeNirBytes } from "../model/mod.ts";
+import { layeredRunFiles, type LoadedLayers, VARIABLES_FILE } from "../load_layers.ts";
+import { compileLoaded, type LoadedGraph, loadSource } from "../load_model.ts";
+import { type NirGraph, type Plan, writeNirBytes } from "../model/mod.ts";
 import {
   checkRun,
   encoderFields,
@@ -23,17 +24,23 @@ export async function run(call: Call): Promise<number> {
   if (resolve(modelPath!) === resolve(out!)) {
     throw new GanglionError("usage", `OUT is MODEL itself: ${out} would be overwritten`);
   }
-  const loaded = await loadGraph(modelPath!, loadOptions(call));
-  const plan = compilePlan(loaded.graph, loaded.compile);
+  const loaded = await loadSource(modelPath!, loadOptions(call));
+  const plan = compileLoaded(loaded);
   sayNotes(plan);
-  const { graph, compile } = loaded;
   const folder = /[\\/]$/.test(out!) || await isFolder(out!) || !/\.[a-z0-9]+$/i.test(out!);
-  if (folder) await writeRunFolder(out!.replace(/[\\/]+$/, ""), call, loaded, plan);
-  else if (/\.nir$/i.test(out!)) {
+  if (folder) {
+    const files = await runFiles(loaded, plan, runRecord(call, loaded, plan));
+    const path = out!.replace(/[\\/]+$/, "");
+    await makeFolder(path);
+    for (const [name, bytes] of Object.entries(files)) {
+      await writeFileWhole(`${path}/${name}`, bytes);
+    }
+  } else if (/\.nir$/i.test(out!)) {
+    const { graph, compile } = asGraph(loaded);
     await writeFileWhole(out!, await writeNirBytes(graph, compile));
-    sayWhatIsLost(loaded, plan);
+    sayWhatIsLost(compile, plan);
   } else if (/\.safetensors$/i.test(out!)) {
-    await writeFileWhole(out!, writeSafetensors(variablesOf(graph)));
+    await writeFileWhole(out!, variableBytes(loaded));
   } else {
     throw new GanglionError(
       "usage",
@@ -44,36 +51,44 @@ export async function run(call: Call): Promise<number> {
   return 0;
 }
 
-async function writeRunFolder(
-  folder: string,
-  call: Call,
-  loaded: LoadedGraph,
+type Loaded = LoadedGraph | LoadedLayers;
+type Bytes = Uint8Array;
+
+/** A run folder's files by name. */
+async function runFiles(
+  loaded: Loaded,
   plan: Plan,
-): Promise<void> {
-  const record = writeRun(runRecord(call, loaded, plan));
-  const model = await writeNirBytes(loaded.graph, { ...loaded.compile, dt: plan.dt });
-  await makeFolder(folder);
-  await writeFileWhole(`${folder}/${MODEL_FILE}`, model);
-  await writeFileWhole(`${folder}/${RUN_FILE}`, new TextEncoder().encode(record));
+  record: RunRecord,
+): Promise<Record<string, Bytes>> {
+  if (loaded.kind === "layers") return layeredRunFiles(loaded.modules, loaded.options, record);
+  return {
+    [MODEL_FILE]: await writeNirBytes(loaded.graph, { ...loaded.compile, dt: plan.dt }),
+    [RUN_FILE]: new TextEncoder().encode(writeRun(record)),
+  };
+}
+
+/** NIR has nodes for few of the layers, and none that adds its input unscaled after the decay. */
+function asGraph(loaded: Loaded): LoadedGraph {
+  if (loaded.kind === "graph") return loaded;
+  throw new GanglionError(
+    "model_unsupported",
+    "A model of layers has no NIR form that computes the same bits; convert it to a run folder, or " +
+      "its parameters to .safetensors",
+  );
 }
 
 /** What the folder says already, what was given, and how the model was read. */
-function runRecord(call: Call, { run, compile }: LoadedGraph, plan: Plan): RunRecord {
+function runRecord(call: Call, loaded: Loaded, plan: Plan): RunRecord {
   const { readout, encoder } = call.settings;
   const labels = given(call, "class-names");
   const frame = given(call, "frame");
-  const { dt: _, name: __, ...options } = compile;
-  // Variables and call parameters stand in the model file now.
-  const { variables: ___, call: ____, ...kept } = run ?? { encoder: EVENTS };
   const record = {
-    ...kept,
-    model: MODEL_FILE,
+    ...(loaded.kind === "graph" ? graphRecord(loaded) : loaded.run ?? { encoder: EVENTS }),
     ...(encoder === undefined ? {} : { encoder: encoderFields(encoder) }),
     ...(readout === undefined ? {} : { readout }),
     ...(labels === undefined ? {} : { labels }),
     ...(frame === undefined ? {} : { frame }),
     dt: plan.dt,
-    ...(Object.keys(options).length === 0 ? {} : { options }),
   };
   // What flags say is judged as the file will be.
   const checked = parseRun(JSON.stringify(record));
@@ -81,13 +96,26 @@ function runRecord(call: Call, { run, compile }: LoadedGraph, plan: Plan): RunRe
   return checked;
 }
 
+/** Variables and call parameters stand in the model file now. */
+function graphRecord({ run, compile }: LoadedGraph): Partial<RunRecord> {
+  const { variables: _, call: __, ...kept } = run ?? { encoder: EVENTS };
+  const { dt: ___, name: ____, ...options } = compile;
+  const choices = Object.keys(options).length === 0 ? {} : { options };
+  return { ...kept, model: MODEL_FILE, ...choices };
+}
+
 /** Choices that a NIR file cannot hold. */
-function sayWhatIsLost({ compile }: LoadedGraph, plan: Plan): void {
+function sayWhatIsLost(compile: LoadedGraph["compile"], plan: Plan): void {
   const { dt: _, name: __, strict: ___, ...choices } = compile;
   const told = Object.entries(choices).filter(([, value]) => value !== undefined);
   if (told.length === 0) return;
   const list = told.map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(", ");
   say(`warning: ${plan.name}: a NIR file cannot say ${list}; a run folder keeps it`);
+}
+
+function variableBytes(loaded: Loaded): Bytes {
+  if (loaded.kind === "graph") return writeSafetensors(variablesOf(loaded.graph));
+  return layeredRunFiles(loaded.modules, loaded.options)[VARIABLES_FILE]!;
 }
 
 /** Every tensor under `node.field`, nested nodes as `outer.inner.field`; words as metadata. */

@@ -37,7 +37,7 @@ export function compilePlan(graph: NirGraph, options: CompileOptions = {}): Plan
   const read = flattenGraph(whole, settings.strict, notes);
   const shapes = inferShapes(read, settings, notes);
   const { dt, source } = chooseDt(read, graph.metadata, options.dt, dialect, notes);
-  noteSteps(read, dt, notes);
+  noteSteps(read, dt, settings.discretization, dialect, notes);
   if (dialect !== null) noteRules(read, dialect, dt, notes);
   const flat = withLateNodes(read, settings.late, dt, shapes);
   const step: Step = { dt, settings, notes };

@@ -11,7 +11,7 @@ import { tensorOf, wholesOf } from "./nir_schema.ts";
 type Pair = readonly [number, number];
 
 /** A pool's window has no weights whose bytes would bound it, but every output walks over it. */
-const WINDOW_MAX = 2 ** 20;
+export const WINDOW_MAX = 2 ** 20;
 
 export type ConvGeometry = Omit<ConvOp, "op" | "weights" | "bias">;
 export type PoolGeometry = Omit<PoolOp, "op" | "scale">;

@@ -7,7 +7,7 @@ import type { Dialect } from "./dialects.ts";
 import type { FlatGraph, Notes } from "./flat_graph.ts";
 import type { NirField } from "./nir.ts";
 import { tensorOf } from "./nir_schema.ts";
-import type { DtSource } from "./plan.ts";
+import type { Discretization, DtSource } from "./plan.ts";
 
 export const DT_DEFAULT = 1e-4;
 
@@ -32,14 +32,18 @@ export function chooseDt(
     if (!(flag > 0 && Number.isFinite(flag))) {
       throw new GanglionError("usage", `dt must be a positive number of seconds, got ${flag}`);
     }
+    noteOtherDt(flag, metadataDt(metadata, null), "its metadata say", notes);
+    const hinted = dialect?.dt[0] === "gains" ? dialectDt(graph, dialect) : inferDt(graph);
+    noteOtherDt(flag, hinted, IN_GAINS, notes);
     return { dt: flag, source: "flag" };
   }
   const written = metadataDt(metadata, notes);
+  const inferred = inferDt(graph);
   if (written !== null) {
     notes.info("dt_metadata", `dt = ${written} s, from the file's metadata`);
+    noteOtherDt(written, inferred, IN_GAINS, notes);
     return { dt: written, source: "metadata" };
   }
-  const inferred = inferDt(graph);
   const framework = dialect === null ? null : dialectDt(graph, dialect);
   if (dialect !== null && framework !== null) {
     notes.info("dialect", `dt ${framework} s: ${dialect.dt[1]}`);
@@ -63,9 +67,41 @@ export function chooseDt(
   return { dt: DT_DEFAULT, source: "default" };
 }
 
-/** Warns when the times of a model look like steps, not seconds. */
-export function noteSteps(graph: FlatGraph, dt: number, notes: Notes): void {
-  const taus = gains(graph).map(({ tau }) => tau);
+const IN_GAINS = "its gains were made with";
+
+/** Warns when the file gives away another dt than the one that is taken. */
+function noteOtherDt(dt: number, hinted: number | null, how: string, notes: Notes): void {
+  if (hinted === null || Math.abs(hinted / dt - 1) <= GAIN_MARGIN) return;
+  notes.warn(
+    "other_dt",
+    `The file was probably made with another dt than ${dt} s: ${how} ${hinted} s`,
+  );
+}
+
+/**
+ * Warns when the times of a model look like steps, not seconds, and of a tau that is shorter than a step.
+ * (Under euler that one is an error, where the decay is computed.)
+ */
+export function noteSteps(
+  graph: FlatGraph,
+  dt: number,
+  discretization: Discretization,
+  dialect: Dialect | null,
+  notes: Notes,
+): void {
+  const all = gains(graph);
+  const short = new Map(all.filter(({ tau }) => tau > 0 && tau < dt).map((one) => [one.node, one]));
+  // A framework that counts steps has a rule of its own.
+  const silent = discretization === "euler" || dialect?.dt[0] === 1;
+  for (const { node, tauField, tau } of silent ? [] : short.values()) {
+    notes.warn(
+      "tau_short",
+      `${tauField} = ${tau} s is shorter than a step of ${dt} s: the file was probably made with a ` +
+        "shorter one; give it with --dt",
+      node,
+    );
+  }
+  const taus = all.map(({ tau }) => tau);
   if (taus.length > 0 && taus.every((tau) => tau >= 1) && dt < 1e-2) {
     notes.warn(
       "tau_in_steps",
@@ -91,21 +127,28 @@ function stepsOf(r: number): number {
   return u;
 }
 
-function metadataDt(metadata: ReadonlyMap<string, NirField>, notes: Notes): number | null {
+/** Null where there is none, or nonsense, which is noted. */
+function metadataDt(metadata: ReadonlyMap<string, NirField>, notes: Notes | null): number | null {
   const entry = metadata.get("dt");
   if (entry === undefined) return null;
   const value = typeof entry === "string" ? Number(entry) : entry.data[0]!;
   const single = typeof entry === "string" || entry.data.length === 1;
   if (single && value > 0 && Number.isFinite(value)) return value;
-  notes.warn("dt_metadata_ignored", "The metadata entry dt is no positive number and was left out");
+  notes?.warn(
+    "dt_metadata_ignored",
+    "The metadata entry dt is no positive number and was left out",
+  );
   return null;
 }
 
 interface Gain {
+  readonly node: string;
+  /** `tau`, `tau_mem` or `tau_syn`. */
+  readonly tauField: string;
   readonly tau: number;
-  readonly gain: number;
   /** `r` or `w_in`. */
   readonly field: string;
+  readonly gain: number;
 }
 
 /** The dt that makes every gain 1, or null when there is no such dt or nothing hints at one. */
@@ -129,19 +172,19 @@ function inferDt(graph: FlatGraph): number | null {
 /** Every pair of a time constant and the gain that goes with it. */
 function gains(graph: FlatGraph): Gain[] {
   const found: Gain[] = [];
-  for (const node of graph.nodes.values()) {
+  for (const [name, node] of graph.nodes) {
     const pairs = node.type === "LIF" || node.type === "LI"
       ? [["tau", "r"]]
       : node.type === "CubaLIF" || node.type === "CubaLI"
       ? [["tau_mem", "r"], ["tau_syn", "w_in"]]
       : [];
-    for (const [tauField, gainField] of pairs) {
-      const taus = tensorOf(node, tauField!).data;
-      const values = tensorOf(node, gainField!).data;
+    for (const [tauField, field] of pairs as [string, string][]) {
+      const taus = tensorOf(node, tauField).data;
+      const values = tensorOf(node, field).data;
       for (let i = 0; i < Math.max(taus.length, values.length); i++) {
         const tau = taus.length === 1 ? taus[0]! : taus[i]!;
         const gain = values.length === 1 ? values[0]! : values[i]!;
-        found.push({ tau, gain, field: gainField! });
+        found.push({ node: name, tauField, tau, field, gain });
       }
     }
   }

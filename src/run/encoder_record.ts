@@ -1,6 +1,6 @@
 /** An encoder in `run.json`: `{ "kind": "latency", "steps": 25 }` with its parameters, checked by hand. */
 import type { Encoder } from "./encoders.ts";
-import type { FieldReader } from "./field_reader.ts";
+import type { FieldReader } from "../base/field_reader.ts";
 
 const STEPS_MAX = 1_000_000;
 const AXES_MAX = 32;

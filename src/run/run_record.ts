@@ -3,11 +3,11 @@
  * so that an error names the field. Knows no files: who opens the folder is `load_run.ts`.
  */
 import { GanglionError } from "../base/errors.ts";
+import { FieldReader } from "../base/field_reader.ts";
 import { LIMITS } from "../base/limits.ts";
 import type { CompileOptions, FieldLike, Plan } from "../model/mod.ts";
 import { readEncoder } from "./encoder_record.ts";
 import { type Encoder, EVENTS, takesRecordings } from "./encoders.ts";
-import { FieldReader } from "./field_reader.ts";
 import { type ReadoutName, READOUTS } from "./readouts.ts";
 
 export const RUN_FILE = "run.json";
@@ -79,7 +79,7 @@ export function parseRun(text: string, file: string = RUN_FILE): RunRecord {
     const reason = error instanceof Error ? error.message : String(error);
     throw new GanglionError("run_invalid", `${file} is not JSON: ${reason}`);
   }
-  const fields = new FieldReader(json, file);
+  const fields = new FieldReader(json, file, "run_invalid");
   if (fields.has("class")) {
     throw new GanglionError(
       "run_invalid",

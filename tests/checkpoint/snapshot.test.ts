@@ -89,7 +89,7 @@ describe("a snapshot", () => {
   test("what does not fit is refused by name", () => {
     const tensor = (values: number[]) => ({
       shape: [values.length],
-      values: Float32Array.from(values),
+      data: Float32Array.from(values),
     });
     const first = stateTensors(plan).find(({ node, field }) =>
       node.state.find((each) => each.name === field)!.type === "f32"
@@ -99,10 +99,10 @@ describe("a snapshot", () => {
     )!;
     const replaced = (name: string, at: number, value: number) =>
       changed(({ tensors }) => {
-        const { shape, values } = tensors.get(name)!;
-        const copy = values.slice();
+        const { shape, data } = tensors.get(name)!;
+        const copy = data.slice();
         copy[at] = value;
-        (tensors as Map<string, unknown>).set(name, { shape, values: copy });
+        (tensors as Map<string, unknown>).set(name, { shape, data: copy });
       });
     const map = (each: TensorFile) => each.tensors as Map<string, unknown>;
     const cases: [string, Uint8Array, string][] = [

@@ -5,6 +5,7 @@ import { parseNpy, writeNpy } from "../../src/base/npy.ts";
 import { shiftBetween } from "../../src/cli/difference.ts";
 import { membraneAt } from "../../src/membrane.ts";
 import { compilePlan, graphOf } from "../../src/model/mod.ts";
+import { nn, sequential } from "../../src/model/nn/mod.ts";
 import { ReferenceExecutor } from "../../src/reference/mod.ts";
 import { DIGITS, ganglion, recording, scratchFolder } from "./command_line.ts";
 
@@ -86,7 +87,6 @@ describe("the membrane", () => {
       edges: [["in", "lif"], ["lif", "wait"], ["wait", "back"], ["back", "lif"], ["lif", "out"]],
     });
     const plan = compilePlan(graph, { dt: 1e-4 });
-    const withoutReset = compilePlan(graph, { dt: 1e-4, reset: "none" });
     const input = Float32Array.from({ length: 40 }, (_, i) => (i * 5) % 4 / 2);
     const executor = new ReferenceExecutor(plan, { slots: 1, frame: 40 });
     const row = { slot: 0, steps: 40, fresh: true, input, record: ["lif.v", "lif.s", "back.y"] };
@@ -96,9 +96,22 @@ describe("the membrane", () => {
       const last = step === 0 ? 0 : probes["lif.v"]![step - 1]!;
       const x = f(input[step]! + probes["back.y"]![step]!);
       const wanted = f(f(0.5 * last) + f(1 * x)); // d = 0.5, k·r = 1
-      const found = await membraneAt({ plan, withoutReset, input, step, neuron: 0 });
+      const found = await membraneAt({ plan, input, step, neuron: 0 });
       expect(found).toMatchObject({ node: "lif", v: wanted, threshold: 1 });
       expect(found!.distance! > 0).toBe(probes["lif.s"]![step] === 1);
+    }
+  });
+
+  test("knows the threshold of a layer that adapts", async () => {
+    const plan = sequential([nn.ALIF({ tau: 3, beta: 0.5, tauAdapt: 4 })], { input: [1] });
+    const input = Float32Array.from({ length: 30 }, (_, i) => (i * 7) % 5 / 4);
+    const executor = new ReferenceExecutor(plan, { slots: 1, frame: 30 });
+    const row = { slot: 0, steps: 30, fresh: true, input };
+    const { output } = (await executor.step([row]))[0]!;
+    for (let step = 0; step < 30; step++) {
+      const { threshold, distance } = (await membraneAt({ plan, input, step, neuron: 0 }))!;
+      expect(distance! >= 0).toBe(output[step] === 1);
+      if (output.subarray(0, step).includes(1)) expect(threshold).toBeGreaterThan(1);
     }
   });
 
@@ -111,7 +124,7 @@ describe("the membrane", () => {
     const ask = (type: object) => {
       const plan = compilePlan(read(type), { dt: 1e-4 });
       const input = Float32Array.of(3);
-      return membraneAt({ plan, withoutReset: plan, input, step: 0, neuron: 0 });
+      return membraneAt({ plan, input, step: 0, neuron: 0 });
     };
     expect(await ask({ type: "Scale", scale: [2] })).toBeNull();
     expect(await ask({ type: "LI", tau: [1e-3], r: [10], v_leak: [0] }))

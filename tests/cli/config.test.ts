@@ -47,6 +47,11 @@ describe("settings", () => {
       dialect: "sinabs",
       gain: "unit",
       spikes: "many",
+      form: "box",
+      late: "spikes",
+      synapse: "before",
+      rest: "v_leak",
+      clamp: "on",
       log: "json",
     };
     for (const name of ALL) {

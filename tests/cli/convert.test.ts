@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../../bin/launch.mjs";
 import { parseSafetensors } from "../../src/base/safetensors.ts";
-import { loadGraph, loadModel, loadRun } from "../../src/load_model.ts";
+import { loadModel, loadRun, loadSource } from "../../src/load_model.ts";
 import { DIGITS, ganglion, scratchFolder } from "./command_line.ts";
 
 const EXAMPLE = join(ROOT, "examples/digits");
@@ -27,8 +27,9 @@ test("safetensors hold every parameter, and stand in for them", async () => {
   const out = folder.path("digits.safetensors");
   expect((await ganglion("bun", ["convert", DIGITS, out])).code).toBe(0);
   const { tensors } = parseSafetensors(readFileSync(out));
-  const { graph } = await loadGraph(DIGITS);
-  for (const [name, { fields }] of graph.nodes) {
+  const loaded = await loadSource(DIGITS);
+  expect(loaded.kind).toBe("graph");
+  for (const [name, { fields }] of loaded.kind === "graph" ? loaded.graph.nodes : []) {
     for (const [field, value] of fields) {
       expect(tensors.get(`${name}.${field}`)).toEqual(value as never);
     }

@@ -25,6 +25,9 @@ describe("dt", () => {
     const compiled = plan(graph, { dt: 2e-3 });
     expect([compiled.dt, compiled.dtSource]).toEqual([2e-3, "flag"]);
     expect(codes(compiled).filter((code) => code.startsWith("dt"))).toEqual([]);
+    const silent = { ...graph, metadata: { dt: 1e-3 } };
+    expect(codes(plan(silent, { dt: 1e-3 }))).toEqual([]);
+    expect(codes(plan({ ...silent, metadata: { dt: "soon" } }, { dt: 1e-3 }))).toEqual([]);
     for (const dt of [0, -1, NaN, Infinity]) await fails(() => plan(graph, { dt }), "usage", "dt");
   });
 
@@ -78,6 +81,43 @@ describe("dt", () => {
       const graph = one(lif(size, { tau, r }), size);
       expect(dtOf(graph)).toEqual([dt, "inferred"]);
     }));
+  });
+
+  test("another dt that the file gives away is remarked on", () => {
+    const hinting = one(lif(1, { tau: [0.02], r: [20] }));
+    const said = (graph: GraphLike, options: CompileOptions) =>
+      plan(graph, options).notes.filter(({ code }) => code === "other_dt").map(({ text }) => text);
+    const both = { ...hinting, metadata: { dt: 2e-3 } };
+    expect(said(hinting, { dt: 1e-3 })).toEqual([]);
+    expect(said(hinting, { dt: 2e-3 })).toEqual([
+      "The file was probably made with another dt than 0.002 s: its gains were made with 0.001 s",
+    ]);
+    expect(said(both, {})).toEqual(said(hinting, { dt: 2e-3 }));
+    expect(said(both, { dt: 1e-3 })).toEqual([
+      "The file was probably made with another dt than 0.001 s: its metadata say 0.002 s",
+    ]);
+    expect(said(both, { dt: 5e-3 })).toHaveLength(2);
+    expect(said(hinting, { dialect: "norse", dt: 2e-3 })).toHaveLength(1);
+    const rockpool = one(lif(1, { tau: [0.02], r: [20 * Math.exp(-0.05)] }));
+    expect(said(rockpool, { dialect: "rockpool", dt: 1e-3 })).toEqual([]);
+    expect(said(rockpool, { dialect: "rockpool", dt: 2e-3 })).toHaveLength(1);
+  });
+
+  test("a tau that is shorter than a step is remarked on where it is no error", async () => {
+    const short = one(lif(1, { tau: [0.002] }));
+    const said = (options: CompileOptions) =>
+      plan(short, options).notes.filter(({ code }) => code === "tau_short");
+    expect(said({ dt: 5e-3, discretization: "exact" })).toEqual([{
+      level: "warning",
+      code: "tau_short",
+      node: "node",
+      text: "tau = 0.002 s is shorter than a step of 0.005 s: the file was probably made with a " +
+        "shorter one; give it with --dt",
+    }]);
+    expect(said({ dt: 1e-3, discretization: "exact" })).toEqual([]);
+    expect(said({ dt: 5e-3, dialect: "rockpool" })).toHaveLength(1);
+    expect(said({ dialect: "sinabs" })).toEqual([]); // it has a rule of its own
+    await fails(() => plan(short, { dt: 5e-3 }), "model_invalid", "shorter than a step");
   });
 
   test("times that look like steps are remarked on", () => {

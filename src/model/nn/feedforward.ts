@@ -3,10 +3,11 @@
  * padding SAME that depends on the size. Turned here into the channels-first operations of the plan.
  */
 import { sizeOf } from "../../base/numeric.ts";
+import { WINDOW_MAX } from "../geometry.ts";
 import { invalidNode, shapeText, unsupportedNode } from "../nir_error.ts";
 import type { NirTensor } from "../nir.ts";
 import type { ConvOp, PlanOp } from "../plan.ts";
-import { chain, type Module, type Named, named, type Numbers } from "./module.ts";
+import { chain, made, type Module, type Named, type Numbers } from "./module.ts";
 import {
   expectShape,
   identityOp,
@@ -29,8 +30,7 @@ export interface DenseOptions extends Named {
 /** y = x kernel + bias over the last axis, the channels of an image. */
 export function Dense(options: DenseOptions = {}): Module {
   return {
-    kind: "Dense",
-    ...named(options),
+    ...made("Dense", options),
     build(builder, value, path) {
       const x = builder.channelsFirst(value);
       const kernel = builder.need(path, "kernel", options.kernel);
@@ -73,8 +73,7 @@ export interface ConvOptions extends DenseOptions {
 /** Cross-correlation with a kernel [height, width, in / groups, out]. */
 export function Conv(options: ConvOptions = {}): Module {
   return {
-    kind: "Conv",
-    ...named(options),
+    ...made("Conv", options),
     build(builder, value, path) {
       const x = image(builder, value, path);
       const kernel = builder.need(path, "kernel", options.kernel);
@@ -92,6 +91,11 @@ export function Conv(options: ConvOptions = {}): Module {
         number,
       ];
       const { groups = 1 } = options;
+      if (!Number.isInteger(groups) || groups < 1) {
+        throw invalidNode(path, `groups must be a whole number of at least 1, not ${groups}`, {
+          field: "groups",
+        });
+      }
       const inChannels = x.shape[0]!;
       if (perGroup * groups !== inChannels || outChannels % groups !== 0) {
         throw invalidNode(
@@ -156,8 +160,7 @@ export interface BatchNormOptions extends Named {
 /** Inference only: one factor scale / sqrt(var + epsilon) and one summand a feature, made in f64. */
 export function BatchNorm(options: BatchNormOptions = {}): Module {
   return {
-    kind: "BatchNorm",
-    ...named(options),
+    ...made("BatchNorm", options),
     build(builder, value, path) {
       const x = builder.channelsFirst(value);
       const { epsilon = 1e-5 } = options;
@@ -208,8 +211,7 @@ export function SumPool(options: PoolOptions): Module {
 
 function pool(kind: "MaxPool" | "AvgPool" | "SumPool", options: PoolOptions): Module {
   return {
-    kind,
-    ...named(options),
+    ...made(kind, options),
     build(builder, value, path) {
       const x = image(builder, value, path);
       const kernel = pair(options.window);
@@ -239,8 +241,7 @@ function pool(kind: "MaxPool" | "AvgPool" | "SumPool", options: PoolOptions): Mo
 /** The mean over height and width: one value a channel. */
 export function SpatialMean(options: Named = {}): Module {
   return {
-    kind: "SpatialMean",
-    ...named(options),
+    ...made("SpatialMean", options),
     build(builder, value, path) {
       const x = image(builder, value, path);
       const window: Pair = [x.shape[1]!, x.shape[2]!];
@@ -258,8 +259,7 @@ export function Flatten(
   options: Named & { readonly order?: "channels_first" | "channels_last" } = {},
 ): Module {
   return {
-    kind: "Flatten",
-    ...named(options),
+    ...made("Flatten", options),
     build(builder, value, path) {
       const shape = [sizeOf(value.shape)];
       if (value.shape.length === 1) return { node: value.node, shape };
@@ -270,15 +270,14 @@ export function Flatten(
 }
 
 /** Nothing at inference. */
-export function Dropout(_rate = 0.5, options: Named = {}): Module {
-  return { kind: "Dropout", ...named(options), build: (_builder, value) => value };
+export function Dropout(rate = 0.5, options: Named = {}): Module {
+  return { ...made("Dropout", { rate, ...options }), build: (_builder, value) => value };
 }
 
 /** Modules one behind the other under one name. */
 export function Block(name: string, modules: readonly Module[]): Module {
   return {
-    kind: "Block",
-    name,
+    ...made("Block", { name, modules }),
     build: (builder, value, path) => chain(builder, value, path, modules),
   };
 }
@@ -295,8 +294,7 @@ export interface ResidualOptions extends Named {
 /** A shortcut s and a branch r behind the same value, joined elementwise. */
 export function Residual(options: ResidualOptions): Module {
   return {
-    kind: "Residual",
-    ...named(options),
+    ...made("Residual", options),
     build(builder, value, path) {
       const { connect = "add" } = options;
       const x = builder.channelsFirst(value);
@@ -337,8 +335,7 @@ export function TimeMean(options: Named = {}): Module {
 /** A module that says why it cannot be served. */
 export function refused(kind: string, options: Named, reason: string): Module {
   return {
-    kind,
-    ...named(options),
+    ...made(kind, options),
     build(_builder, _value, path) {
       throw unsupportedNode(path, reason, { type: kind });
     },
@@ -381,6 +378,9 @@ function windowOf(path: string, shape: readonly number[], options: WindowOptions
   const whole = [...kernel, ...stride, ...dilation].every((x) => Number.isInteger(x) && x >= 1);
   if (!whole) {
     throw invalidNode(path, "window, strides and dilation must be whole numbers of at least 1");
+  }
+  if (!(kernel[0] * kernel[1] <= WINDOW_MAX)) {
+    throw unsupportedNode(path, `its window has more than ${WINDOW_MAX} values; make it smaller`);
   }
   const axes = [0, 1].map((axis) => {
     const n = shape[axis + 1]!;

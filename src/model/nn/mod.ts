@@ -24,6 +24,8 @@ import { PlanBuilder } from "./plan_builder.ts";
 import * as recurrent from "./recurrent.ts";
 
 export type { Module, NeuronModule } from "./module.ts";
+export { type LayeredModel, LAYERS_FILE, readLayers } from "./read_layers.ts";
+export { writeLayers } from "./write_layers.ts";
 
 const { refused: _, ...layers } = feedforward;
 
@@ -51,11 +53,15 @@ export interface SequentialOptions {
    * through, `state` is ignored; names may be joined by dots or slashes.
    */
   readonly variables?: NestedVariables;
+  /** Named alike; beat what the layers give themselves. One number stands for all of a field. */
+  readonly call?: NestedVariables;
+  /** Refuses variables that no layer takes instead of warning. */
+  readonly strict?: boolean;
 }
 
 /** Layers one behind the other as a plan, ready to serve. Throws naming layer and field. */
 export function sequential(modules: readonly Module[], options: SequentialOptions): Plan {
-  const { input, name = "model", dt = 1, variables = {} } = options;
+  const { input, name = "model", dt = 1, strict = false } = options;
   const fits = (input.length === 1 || input.length === 3) &&
     input.every((axis) => Number.isInteger(axis) && axis >= 1) && sizeOf(input) <= VALUES_MAX;
   if (!fits) {
@@ -65,7 +71,9 @@ export function sequential(modules: readonly Module[], options: SequentialOption
     );
   }
   if (!(dt > 0)) throw new GanglionError("usage", `dt must be positive, not ${dt}`);
-  const builder = new PlanBuilder({ input, name, dt, variables: flatten(variables) });
+  const variables = flatten(options.variables ?? {});
+  const call = flatten(options.call ?? {});
+  const builder = new PlanBuilder({ input, name, dt, variables, call, strict });
   const [height, width, channels] = input;
   const start = input.length === 1
     ? { node: 0, shape: input }
@@ -73,8 +81,8 @@ export function sequential(modules: readonly Module[], options: SequentialOption
   return builder.finish(chain(builder, start, "", modules));
 }
 
-/** Nested variables by their paths, collections looked through. */
-function flatten(variables: NestedVariables): Map<string, NirTensor> {
+/** Nested variables by their paths, joined by dots; collections looked through. */
+export function flatten(variables: NestedVariables): Map<string, NirTensor> {
   const found = new Map<string, NirTensor>();
   const visit = (value: unknown, path: string): void => {
     if (isTensor(value)) {

@@ -12,11 +12,10 @@ import {
 } from "../../layers/mod.ts";
 import { definedLayerOp } from "../defined_layer.ts";
 import { roundHalfEven } from "../../base/numeric.ts";
-import { fieldOf } from "../build.ts";
 import { invalidNode } from "../nir_error.ts";
 import type { PlanOp } from "../plan.ts";
 import { refused } from "./feedforward.ts";
-import { type Module, type Named, named, type NeuronModule, type Numbers } from "./module.ts";
+import { made, type Module, type Named, type NeuronModule, type Numbers } from "./module.ts";
 import { perElement, type PlanBuilder, toF32 } from "./plan_builder.ts";
 
 export interface SpikingOptions extends Named {
@@ -40,7 +39,7 @@ export function LIF(options: SpikingOptions & LeakyOptions = {}): NeuronModule {
     options,
     ({ decay, threshold, mode, make }) =>
       make("lif", mode(options), {
-        decay: decay("decay", options.tau ?? 2, options.decay),
+        decay: decay("tau", options.tau, 2, "decay", options.decay),
         gain: () => 1,
         leak: () => 0,
         threshold: threshold(options),
@@ -63,7 +62,7 @@ export function IF(options: SpikingOptions = {}): NeuronModule {
 export function LI(options: LeakyOptions = {}): NeuronModule {
   return population("LI", options, ({ decay, make }) =>
     make("li", 0, {
-      decay: decay("decay", options.tau ?? 2, options.decay),
+      decay: decay("tau", options.tau, 2, "decay", options.decay),
       gain: () => 1,
       leak: () => 0,
     }));
@@ -81,9 +80,15 @@ export function Synaptic(options: SynapticOptions = {}): NeuronModule {
     options,
     ({ decay, threshold, mode, make }) =>
       make("cuba_lif", mode(options), {
-        decay_syn: decay("synapse_decay", options.tauSynapse ?? 5, options.synapseDecay),
+        decay_syn: decay(
+          "tau_synapse",
+          options.tauSynapse,
+          5,
+          "synapse_decay",
+          options.synapseDecay,
+        ),
         gain_syn: () => 1,
-        decay: decay("decay", options.tau ?? 10, options.decay),
+        decay: decay("tau", options.tau, 10, "decay", options.decay),
         gain: () => 1,
         leak: () => 0,
         threshold: threshold(options),
@@ -110,9 +115,9 @@ export function ALIF(options: AlifOptions = {}): NeuronModule {
       });
     }
     return make("alif", mode(options), {
-      decay: decay("decay", options.tau ?? 20, options.decay),
-      decay_adapt: decay("adapt_decay", options.tauAdapt ?? 200, options.adaptDecay),
-      beta: at("beta", options.beta ?? 1.8),
+      decay: decay("tau", options.tau, 20, "decay", options.decay),
+      decay_adapt: decay("tau_adapt", options.tauAdapt, 200, "adapt_decay", options.adaptDecay),
+      beta: at("beta", options.beta, 1.8),
       threshold: threshold(options),
       refractory: () => silent,
     });
@@ -128,17 +133,16 @@ export interface RateOptions extends Named {
 
 /** A leaky rate unit: h = d·h + (1 − d)·f(x + bias). */
 export function Rate(options: RateOptions = {}): NeuronModule {
-  return population("Rate", options, ({ builder, path, shape, decay, make }) => {
+  return population("Rate", options, ({ path, at, decay, make }) => {
     const { tau = 2, activation = "tanh" } = options;
     if (!["tanh", "relu", "sigmoid"].includes(activation)) {
       throw invalidNode(path, `activation must be tanh, relu or sigmoid, not ${activation}`);
     }
-    const keep: At = tau === 0 ? () => 0 : decay("decay", tau, undefined);
-    const bias = builder.find(path, "bias", options.bias);
+    const keep: At = tau === 0 ? () => 0 : decay("tau", tau, 2, "decay", undefined);
     return make(`rate_${activation}`, 0, {
       decay: keep,
       gain: (i) => 1 - keep(i),
-      bias: bias === null ? () => 0 : perElement(path, "bias", bias, shape),
+      bias: at("bias", options.bias, 0),
     });
   });
 }
@@ -149,9 +153,17 @@ export function Neuron(
   parameters: Readonly<Record<string, Numbers>> = {},
   options: Named = {},
 ): NeuronModule {
-  return population(layer.name, options, ({ builder, path, shape }) => {
+  const stored = { neuron: layer.name, parameters, ...options };
+  return population("Neuron", stored, ({ builder, path, shape }) => {
+    if (layer.discretise === null) {
+      throw invalidNode(
+        path,
+        `the layer ${layer.name} is a built-in one without parameters of its own; LIF, Synaptic and ` +
+          "the others of nn make those",
+      );
+    }
     for (const key of Object.keys(parameters)) {
-      if (!(key in layer.parameters)) {
+      if (!Object.hasOwn(layer.parameters, key)) {
         const known = Object.keys(layer.parameters).join(", ") || "none";
         throw invalidNode(
           path,
@@ -167,7 +179,7 @@ export function Neuron(
     });
     const valuesAt = (i: number) => Object.fromEntries(read.map(([key, at]) => [key, at(i)]));
     return definedLayerOp(path, layer, sizeOf(shape), valuesAt, builder.dt);
-  });
+  }, layer.name);
 }
 
 /** All steps at once: spikes = H(W x over time + b). */
@@ -187,9 +199,16 @@ interface Population {
   readonly builder: PlanBuilder;
   readonly path: string;
   readonly shape: readonly number[];
-  readonly at: (field: string, value: Numbers) => At;
-  /** exp(-dt/tau), or the learned decay that was given or that the variables hold. */
-  readonly decay: (field: string, tau: Numbers, learned: Numbers | undefined) => At;
+  /** A parameter that was given, that the variables hold, or its default. */
+  readonly at: (field: string, given: Numbers | undefined, fallback: number) => At;
+  /** exp(-dt/tau), or the learned decay where one is given or the variables hold one. */
+  readonly decay: (
+    tauField: string,
+    tau: Numbers | undefined,
+    fallback: number,
+    field: string,
+    learned: Numbers | undefined,
+  ) => At;
   readonly threshold: (options: SpikingOptions) => At;
   readonly mode: (options: SpikingOptions) => number;
   readonly make: (layer: string, mode: number, rules: Readonly<Record<string, At>>) => PlanOp;
@@ -199,50 +218,51 @@ function population(
   kind: string,
   options: Named,
   opOf: (population: Population) => PlanOp,
+  type: string = kind,
 ): NeuronModule {
   const neuron: NeuronModule["neuron"] = (builder, shape, path) =>
     opOf(populationOf(builder, shape, path));
   return {
-    kind,
-    ...named(options),
+    ...made(kind, options, type),
     neuron,
     build(builder, value, path) {
       const x = builder.channelsFirst(value);
-      return builder.behind(x, path, kind, neuron(builder, x.shape, path));
+      return builder.behind(x, path, type, neuron(builder, x.shape, path));
     },
   };
 }
 
 function populationOf(builder: PlanBuilder, shape: readonly number[], path: string): Population {
-  const at = (field: string, value: Numbers): At => {
-    const tensor = fieldOf(path, field, value);
-    if (typeof tensor === "string") throw invalidNode(path, `${field} must be numbers`);
-    return perElement(path, field, tensor, shape);
+  const at: Population["at"] = (field, given, fallback) => {
+    const tensor = builder.find(path, field, given);
+    return tensor === null ? () => fallback : perElement(path, field, tensor, shape);
   };
   return {
     builder,
     path,
     shape,
     at,
-    decay(field, tau, learned) {
+    decay(tauField, tau, fallback, field, learned) {
       const raw = builder.find(path, field, learned);
       if (raw !== null) {
         const each = perElement(path, field, raw, shape);
         return (i) => (1 / (1 + Math.exp(-each(i)))) ** builder.dt;
       }
-      const each = at("tau", tau);
+      const each = at(tauField, tau, fallback);
       return (i) => {
         const value = each(i);
         if (!(value > 0)) {
-          throw invalidNode(path, `a time constant must be positive, not ${value}`, { field });
+          throw invalidNode(path, `a time constant must be positive, not ${value}`, {
+            field: tauField,
+          });
         }
         return Math.exp(-builder.dt / value);
       };
     },
-    threshold: (options) => at("threshold", options.threshold ?? 1),
+    threshold: (options) => at("threshold", options.threshold, 1),
     mode({ reset = "subtract" }) {
       const resets = { subtract: MODE_RESET_SUBTRACT, zero: 0, none: MODE_RESET_NONE };
-      if (!(reset in resets)) {
+      if (!Object.hasOwn(resets, reset)) {
         throw invalidNode(path, `reset must be subtract, zero or none, not ${reset}`);
       }
       return MODE_GE | resets[reset];

@@ -8,10 +8,11 @@ import { digestOf } from "../digest.ts";
 import { Notes } from "../flat_graph.ts";
 import { edgeKinds } from "../kinds.ts";
 import type { NirTensor } from "../nir.ts";
-import { invalidNode, listNames, shapeText } from "../nir_error.ts";
+import { invalidGraph, invalidNode, listNames, shapeText } from "../nir_error.ts";
 import { settle } from "../options.ts";
 import type { Plan, PlanBlock, PlanEdge, PlanNode, PlanOp } from "../plan.ts";
 import { stateOf } from "../plan_nodes.ts";
+import { VALUES_MAX } from "../shapes.ts";
 
 /** Values on their way from module to module. */
 export interface Value {
@@ -35,6 +36,10 @@ export interface BuildOptions {
   readonly dt: number;
   readonly input: readonly number[];
   readonly variables: ReadonlyMap<string, NirTensor>;
+  /** By the same names; beat what the layers were given. */
+  readonly call: ReadonlyMap<string, NirTensor>;
+  /** Refuses variables that no layer takes. */
+  readonly strict: boolean;
 }
 
 export class PlanBuilder {
@@ -44,6 +49,7 @@ export class PlanBuilder {
   readonly #drafts: Draft[];
   readonly #cycles: (readonly number[])[] = [];
   readonly #used = new Set<string>();
+  #values = 0;
 
   constructor(options: BuildOptions) {
     this.dt = options.dt;
@@ -65,6 +71,12 @@ export class PlanBuilder {
   add(draft: Draft): Value {
     if (this.#drafts.some(({ name }) => name === draft.name)) {
       throw invalidNode(draft.name, "two nodes have this name; give one of them another");
+    }
+    this.#values += sizeOf(draft.shape);
+    if (!(this.#values <= VALUES_MAX)) {
+      throw invalidNode(draft.name, `the model has more than ${VALUES_MAX} values a step`, {
+        shape: draft.shape,
+      });
     }
     this.#drafts.push(draft);
     return { node: this.#drafts.length - 1, shape: draft.shape };
@@ -114,14 +126,32 @@ export class PlanBuilder {
     return this.behind(value, name, "Transpose", { op: "permute", from }, shape);
   }
 
-  /** A parameter that was given, or that `variables` hold under `path.field`; null without either. */
+  /**
+   * A parameter that the call sets, that was given, or that `variables` hold under `path.field`; null
+   * without any of them.
+   */
   find(path: string, field: string, given: FieldLike | undefined): NirTensor | null {
+    const key = path === "" ? field : `${path}.${field}`;
+    const held = this.#held(path, key, field, given);
+    const call = this.#options.call.get(key);
+    if (call === undefined) return held;
+    this.#used.add(key);
+    // One number stands for all.
+    if (call.shape.length > 0 || held === null) return call;
+    return { shape: held.shape, data: new Float64Array(held.data.length).fill(call.data[0]!) };
+  }
+
+  #held(
+    path: string,
+    key: string,
+    field: string,
+    given: FieldLike | undefined,
+  ): NirTensor | null {
     if (given !== undefined) {
       const value = fieldOf(path, field, given);
       if (typeof value === "string") throw invalidNode(path, `${field} must be numbers`, { field });
       return value;
     }
-    const key = path === "" ? field : `${path}.${field}`;
     const held = this.#options.variables.get(key);
     if (held !== undefined) this.#used.add(key);
     return held ?? null;
@@ -206,10 +236,20 @@ export class PlanBuilder {
   }
 
   #noteUnused(): void {
-    const left = [...this.#options.variables.keys()].filter((key) => !this.#used.has(key));
-    if (left.length > 0) {
-      this.notes.warn("unused_variables", `No layer takes the variables ${listNames(left)}`);
+    const { variables, call, strict } = this.#options;
+    const unused = (names: Iterable<string>) => [...names].filter((key) => !this.#used.has(key));
+    const unset = unused(call.keys());
+    if (unset.length > 0) {
+      throw invalidGraph(
+        `The call sets ${listNames(unset)}, which no layer takes; name one as "layer.field"`,
+        { fields: unset },
+      );
     }
+    const left = unused(variables.keys());
+    if (left.length === 0) return;
+    const text = `No layer takes the variables ${listNames(left)}`;
+    if (strict) throw invalidGraph(`${text}; take them out of the file`, { fields: left });
+    this.notes.warn("unused_variables", text);
   }
 }
 

@@ -2,12 +2,14 @@
  * Layers that look back: populations that feed themselves (dense, sparse with delays, or through fast
  * weights), synapses with delays, and the sliding window of SlidingPSN.
  */
-import { roundHalfEven } from "../../base/numeric.ts";
+import { roundHalfEven, sizeOf } from "../../base/numeric.ts";
 import { FAST_RULES, type FastRule, MODE_GE, OWN_RATES } from "../../layers/mod.ts";
 import { invalidNode, shapeText, unsupportedNode } from "../nir_error.ts";
+import type { NirTensor } from "../nir.ts";
 import type { PlanOp, TapsOp } from "../plan.ts";
+import { VALUES_MAX } from "../shapes.ts";
 import { LIF } from "./neurons.ts";
-import { type Module, type Named, named, type NeuronModule, type Numbers } from "./module.ts";
+import { made, type Module, type Named, type NeuronModule, type Numbers } from "./module.ts";
 import { expectShape, type PlanBuilder, toF32, type Value } from "./plan_builder.ts";
 
 /** From unit `pre` to unit `post`; the delay counts steps, 1 is the ordinary recurrence. */
@@ -30,15 +32,14 @@ export interface RecurrentOptions extends Named {
   /** [F, F], from the row's unit to the column's. */
   readonly weights?: Numbers;
   /** Instead of `weights`: single connections, each with its delay. */
-  readonly wiring?: readonly SparseEdge[];
+  readonly wiring?: readonly SparseEdge[] | Numbers;
   readonly fast?: FastWeights;
 }
 
 /** A population that hears itself one step late, or as late as its wiring says. */
 export function Recurrent(options: RecurrentOptions = {}): Module {
   return {
-    kind: "Recurrent",
-    ...named(options),
+    ...made("Recurrent", options),
     build(builder, value, path) {
       const { shape } = value;
       if (shape.length !== 1) {
@@ -47,15 +48,16 @@ export function Recurrent(options: RecurrentOptions = {}): Module {
       const size = shape[0]!;
       const module = options.neuron ?? LIF();
       const neuron = module.neuron(builder, shape, `${path}.neuron`);
+      const wiring = builder.find(path, "wiring", options.wiring);
       if (options.fast !== undefined) {
-        if (options.wiring !== undefined) {
+        if (wiring !== null) {
           throw unsupportedNode(path, "fast weights need dense weights, not a sparse wiring");
         }
         return plastic(builder, value, path, module.kind, neuron, options);
       }
-      const send = options.wiring === undefined
+      const send = wiring === null
         ? denseOp(builder, path, size, options.weights)
-        : wiringOp(path, size, options.wiring);
+        : wiringOp(path, size, wiring);
       const first = builder.next;
       builder.add({
         name: `${path}.recurrent`,
@@ -171,8 +173,17 @@ function denseOp(
 }
 
 /** Its edge brings the step before already, so a delay of 1 waits no more. */
-function wiringOp(path: string, size: number, edges: readonly SparseEdge[]): PlanOp {
-  const synapses = edges.map(([pre, post, weight, delay], k): Synapse => {
+function wiringOp(path: string, size: number, { shape, data }: NirTensor): PlanOp {
+  const count = shape[0] ?? 0;
+  if (data.length !== 4 * count || shape.length > 2) {
+    throw invalidNode(
+      path,
+      `"wiring" must be connections [pre, post, weight, delay], not ${shapeText(shape)}`,
+      { field: "wiring" },
+    );
+  }
+  const synapses = Array.from({ length: count }, (_, k): Synapse => {
+    const [pre, post, weight, delay] = data.subarray(4 * k, 4 * k + 4) as unknown as SparseEdge;
     const fits = [pre, post].every((unit) => Number.isInteger(unit) && unit >= 0 && unit < size);
     if (!fits || !Number.isInteger(delay) || delay < 1) {
       throw invalidNode(
@@ -201,8 +212,7 @@ export interface DelayedDenseOptions extends Named {
 /** A dense layer whose every synapse has a delay of its own. */
 export function DelayedDense(options: DelayedDenseOptions): Module {
   return {
-    kind: "DelayedDense",
-    ...named(options),
+    ...made("DelayedDense", options),
     build(builder, value, path) {
       const { maxDelay, sigma = 0 } = options;
       if (value.shape.length !== 1 || !Number.isInteger(maxDelay) || maxDelay < 0 || sigma < 0) {
@@ -218,6 +228,14 @@ export function DelayedDense(options: DelayedDenseOptions): Module {
       expectShape(path, "kernel", kernel, [inputs, outputs]);
       const delay = builder.need(path, "delay", options.delay);
       expectShape(path, "delay", delay, [inputs, outputs]);
+      toF32(path, "delay", delay.data); // finite
+      if (sigma > 0 && !((maxDelay + 1) * delay.data.length <= VALUES_MAX)) {
+        throw unsupportedNode(
+          path,
+          `a sigma above 0 spreads its ${delay.data.length} synapses over ${maxDelay + 1} steps ` +
+            `each; more than ${VALUES_MAX} are not taken`,
+        );
+      }
       const synapses: Synapse[] = [];
       for (let output = 0; output < outputs; output++) {
         for (let source = 0; source < inputs; source++) {
@@ -261,13 +279,18 @@ export interface SlidingPSNOptions extends Named {
 /** Fires where bias + Σ weight[i]·x[t-k+1+i] >= 0: a window, no membrane. */
 export function SlidingPSN(options: SlidingPSNOptions): Module {
   return {
-    kind: "SlidingPSN",
-    ...named(options),
+    ...made("SlidingPSN", options),
     build(builder, value, path) {
       const { k } = options;
       if (!Number.isInteger(k) || k < 1) throw invalidNode(path, `k must be at least 1, not ${k}`);
       const x = builder.channelsFirst(value);
-      const size = x.shape.reduce((product, axis) => product * axis, 1);
+      const size = sizeOf(x.shape);
+      if (!(k * size <= VALUES_MAX)) {
+        throw unsupportedNode(
+          path,
+          `its window of ${k} steps holds more than ${VALUES_MAX} values`,
+        );
+      }
       const weight = builder.find(path, "weight", options.weight)?.data ??
         Float64Array.from({ length: k }, (_, i) => 2 ** (i + 1 - k));
       if (weight.length !== k) {
@@ -276,6 +299,9 @@ export function SlidingPSN(options: SlidingPSNOptions): Module {
         });
       }
       const given = builder.find(path, "bias", options.bias)?.data ?? Float64Array.of(-1);
+      if (given.length !== 1) {
+        throw invalidNode(path, `"bias" is one number, not ${given.length}`, { field: "bias" });
+      }
       const bias = toF32(path, "bias", new Float64Array(size).fill(given[0]!));
       const synapses: Synapse[] = [];
       for (let unit = 0; unit < size; unit++) {
@@ -318,6 +344,12 @@ function tapsOp(
     }
     const rounded = toF32(path, "weights", weights);
     return { op: "dense", blocks: 1, inputs, outputs, weights: rounded, bias };
+  }
+  if (!(stepsMax * inputs <= VALUES_MAX)) {
+    throw unsupportedNode(
+      path,
+      `a delay of ${stepsMax} steps keeps more than ${VALUES_MAX} values`,
+    );
   }
   const sorted = synapses.toSorted((a, b) => a.output - b.output);
   const starts = new Uint32Array(outputs + 1);

@@ -1,9 +1,9 @@
 /**
  * Reads the fields of one JSON object that a person wrote: each must be there or have a default, be of
- * its kind and within its bounds. Errors (`run_invalid`) name the field by its path and what it takes.
+ * its kind and within its bounds. Errors name the field by its path and what it takes.
  */
-import { closest } from "../base/closest.ts";
-import { GanglionError } from "../base/errors.ts";
+import { closest } from "./closest.ts";
+import { type ErrorCode, GanglionError } from "./errors.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -12,13 +12,16 @@ export class FieldReader {
   /** What stands before a field's name: a file, then the object's own path. */
   readonly #file: string;
   readonly #prefix: string;
+  readonly #code: ErrorCode;
 
-  constructor(json: unknown, file: string, prefix = "") {
+  /** Every error has that code. */
+  constructor(json: unknown, file: string, code: ErrorCode, prefix = "") {
     this.#file = file;
+    this.#code = code;
     this.#prefix = prefix;
     if (typeof json !== "object" || json === null || Array.isArray(json)) {
       const what = prefix === "" ? "it" : `"${prefix.slice(0, -1)}"`;
-      throw invalid(file, `${what} must be an object, not ${shown(json)}`, prefix.slice(0, -1));
+      throw this.#invalid(`${what} must be an object, not ${shown(json)}`, prefix.slice(0, -1));
     }
     this.#json = json as Json;
   }
@@ -29,8 +32,7 @@ export class FieldReader {
       if (names.includes(name)) continue;
       const near = closest(name, names);
       const hint = near ? `; did you mean "${near}"?` : `; it has ${names.join(", ")}`;
-      throw invalid(
-        this.#file,
+      throw this.#invalid(
         `"${this.#prefix}${name}" is no field of ${what}${hint}`,
         this.#prefix + name,
       );
@@ -52,7 +54,14 @@ export class FieldReader {
 
   /** The object in a field. */
   inner(name: string): FieldReader {
-    return new FieldReader(this.raw(name), this.#file, `${this.#prefix}${name}.`);
+    return this.#under(this.raw(name), name);
+  }
+
+  /** The objects of a list. */
+  list(name: string): FieldReader[] {
+    const value = this.raw(name);
+    if (!Array.isArray(value)) throw this.wrong(name, "must be a list");
+    return value.map((each, i) => this.#under(each, `${name}[${i}]`));
   }
 
   whole(name: string, min: number, max: number, fallback?: number): number {
@@ -102,16 +111,20 @@ export class FieldReader {
     const given = this.has(name) ? `, not ${shown(this.#json[name])}` : ", and is missing";
     const hint = near ? `; did you mean "${near}"?` : "";
     const path = this.#prefix + name;
-    return invalid(this.#file, `"${path}" ${wanted}${given}${hint}`, path);
+    return this.#invalid(`"${path}" ${wanted}${given}${hint}`, path);
+  }
+
+  #under(json: unknown, place: string): FieldReader {
+    return new FieldReader(json, this.#file, this.#code, `${this.#prefix}${place}.`);
+  }
+
+  #invalid(text: string, field: string): GanglionError {
+    return new GanglionError(this.#code, `${this.#file}: ${text}`, { field });
   }
 
   #given(name: string, fallback: unknown): unknown {
     return this.has(name) ? this.#json[name] : fallback;
   }
-}
-
-function invalid(file: string, text: string, field: string): GanglionError {
-  return new GanglionError("run_invalid", `${file}: ${text}`, { field });
 }
 
 function shown(value: unknown): string {
