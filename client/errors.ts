@@ -18,7 +18,7 @@ export interface ErrorDetails {
 
 /** A refusal of the server, or something that the client could not make good. */
 export class GanglionError extends Error {
-  override readonly name = "GanglionError";
+  override readonly name: string = "GanglionError";
   /** Stable; docs/errors.md lists the server's. */
   readonly code: string;
   /** HTTP status; 0 where the client itself says so. */
@@ -77,7 +77,9 @@ function parseProblem(text: string): Problem | null {
   }
 }
 
-/** No answer came: the connection failed, was cut, or stayed silent for too long. */
-export class NoAnswerError extends Error {
-  override readonly name = "NoAnswerError";
+/** `unreachable`: the connection failed, was cut, or stayed silent for too long. */
+export class NoAnswerError extends GanglionError {
+  constructor(message: string, cause?: unknown) {
+    super("unreachable", message, { action: "See whether the server runs, then try again", cause });
+  }
 }

@@ -87,8 +87,10 @@ function parseProblem(text) {
     return null;
   }
 }
-var NoAnswerError = class extends Error {
-  name = "NoAnswerError";
+var NoAnswerError = class extends GanglionError {
+  constructor(message, cause) {
+    super("unreachable", message, { action: "See whether the server runs, then try again", cause });
+  }
 };
 
 // client/codec.ts
@@ -231,9 +233,7 @@ async function attempt(connection, path, { signal, timeoutMs, headers, isStream 
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof GanglionError) throw error;
-    throw new NoAnswerError(`${init.method ?? "GET"} ${path}: ${messageOf(error)}`, {
-      cause: error
-    });
+    throw new NoAnswerError(`${init.method ?? "GET"} ${path}: ${messageOf(error)}`, error);
   } finally {
     timer.cancel();
     if (!isStream) signal?.removeEventListener("abort", aborted);
@@ -338,7 +338,7 @@ async function* connect(host) {
 }
 async function inTime({ clock, idleMs }, controller, reading) {
   const lost = deferred();
-  const cut = (error) => error instanceof NoAnswerError ? error : new NoAnswerError(`The stream was cut: ${error}`, { cause: error });
+  const cut = (error) => error instanceof NoAnswerError ? error : new NoAnswerError(`The stream was cut: ${error}`, error);
   const aborted = () => lost.reject(cut(controller.signal.reason));
   controller.signal.addEventListener("abort", aborted);
   const timer = clock.after(
@@ -495,6 +495,7 @@ var Sender = class {
   #turns = 0;
   // times that numbers were given anew while a request may have been under way
   #failures = 0;
+  #posting = null;
   #pump = null;
   #broken = null;
   constructor(host, view) {
@@ -513,12 +514,13 @@ var Sender = class {
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (this.#broken !== null) return Promise.reject(this.#broken);
     const answer = deferred();
-    const entry = { body, waits, answer, isAnswered: false, isTaken: false, startStep: null };
+    const state = { isAnswered: false, isTaken: false, isDoubtful: false, startStep: null };
+    const entry = { body, waits, answer, ...state };
     this.#ring.push(entry);
     const aborted = () => {
       const index = this.#ring.indexOf(entry);
-      const isUnderWay = this.#pump !== null && index === this.#next;
-      if (index >= this.#next && !isUnderWay && !entry.isTaken) this.#ring.splice(index, 1);
+      const isOnItsWay = entry.isDoubtful || this.#posting === entry;
+      if (index >= 0 && !entry.isTaken && !isOnItsWay) this.#ring.splice(index, 1);
       this.#settle(entry, () => answer.reject(signal.reason));
     };
     signal?.addEventListener("abort", aborted);
@@ -608,10 +610,13 @@ var Sender = class {
       const turn = this.#turns;
       try {
         const waits = entry.waits && !entry.isAnswered;
+        this.#posting = entry;
         const taken = await this.#host.post(entry.body, this.#first + this.#next, waits);
+        this.#posting = null;
         this.#backoff.reset();
         if (turn === this.#turns) this.#took(entry, taken, waits);
       } catch (error) {
+        this.#posting = null;
         this.#host.signal.throwIfAborted();
         if (turn === this.#turns) await this.#refused(entry, error);
       }
@@ -644,6 +649,8 @@ var Sender = class {
   async #refused(entry, error) {
     const code = error instanceof GanglionError ? error.code : "";
     if (isWorthRepeating(error)) {
+      const { status } = error;
+      if (status !== 429 && status !== 503) entry.isDoubtful = true;
       const isFull = code === "queue_full" || code === "outputs_unread";
       if (code === "queue_full") this.#credit = error.number("credit") || 0;
       if (code === "outputs_unread") this.#credit = 0;
@@ -772,7 +779,9 @@ var Session = class _Session {
    *   an earlier chunk was given up and this one dropped; `replay_lost`; `unreachable`.
    */
   async send(data, { signal } = {}) {
-    return await this.#sender.push(encodeChunk(data, this.#sampleSize), false, signal);
+    const body = encodeChunk(data, this.#sampleSize);
+    const { output: _, ...receipt } = await this.#sender.push(body, false, signal);
+    return receipt;
   }
   /** Sends a chunk and resolves with what exactly these steps gave. Readers of `outputs` get it too. */
   async run(data, { signal } = {}) {
@@ -846,7 +855,11 @@ var Session = class _Session {
   async park({ signal } = {}) {
     return await this.#whenQuiet("/park", { method: "POST", signal: signal ?? null });
   }
-  /** A new session that goes on from the state after the last frame that ran. */
+  /**
+   * A new session that goes on from the state after the last frame that ran.
+   *
+   * @throws GanglionError `unreachable` at the first answer that is lost: a repeat might make two.
+   */
   async fork({ signal } = {}) {
     const init = { method: "POST", signal: signal ?? null };
     const view = await attempt(
@@ -1058,7 +1071,6 @@ var Ganglion = class {
 export {
   Ganglion,
   GanglionError,
-  NoAnswerError,
   Session,
   eventsOf,
   packBits

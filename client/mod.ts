@@ -20,6 +20,7 @@ export { Ganglion, type ModelView, type OpenRequest } from "./client.ts";
 export {
   type Abortable,
   type OutputsOptions,
+  type Receipt,
   Session,
   type SessionOptions,
   type SessionView,
@@ -33,7 +34,6 @@ export {
   type Prediction,
   type SpikeEvent,
 } from "./codec.ts";
-export { GanglionError, NoAnswerError } from "./errors.ts";
+export { GanglionError } from "./errors.ts";
 export type { StreamNotice } from "./reader.ts";
-export type { Taken } from "./sender.ts";
 export type { ConnectionOptions } from "./transport.ts";

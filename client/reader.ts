@@ -114,7 +114,7 @@ async function inTime<T>(
   const cut = (error: unknown) =>
     error instanceof NoAnswerError
       ? error
-      : new NoAnswerError(`The stream was cut: ${error}`, { cause: error });
+      : new NoAnswerError(`The stream was cut: ${error}`, error);
   const aborted = () => lost.reject(cut(controller.signal.reason));
   controller.signal.addEventListener("abort", aborted);
   const timer = clock.after(

@@ -44,6 +44,8 @@ interface Entry {
   readonly answer: Deferred<Taken>;
   isAnswered: boolean;
   isTaken: boolean;
+  /** An answer was lost, so that the server may have it. */
+  isDoubtful: boolean;
   /** Where it began when it was taken; a replay must begin at the same step. */
   startStep: number | null;
 }
@@ -69,6 +71,7 @@ export class Sender {
   #room: { readonly steps: number; readonly wake: Deferred<void> } | null = null;
   #turns = 0; // times that numbers were given anew while a request may have been under way
   #failures = 0;
+  #posting: Entry | null = null;
   #pump: Promise<void> | null = null;
   #broken: unknown = null;
 
@@ -89,12 +92,13 @@ export class Sender {
     if (signal?.aborted) return Promise.reject(signal.reason as Error);
     if (this.#broken !== null) return Promise.reject(this.#broken as Error);
     const answer = deferred<Taken>();
-    const entry = { body, waits, answer, isAnswered: false, isTaken: false, startStep: null };
+    const state = { isAnswered: false, isTaken: false, isDoubtful: false, startStep: null };
+    const entry = { body, waits, answer, ...state };
     this.#ring.push(entry);
     const aborted = () => {
       const index = this.#ring.indexOf(entry);
-      const isUnderWay = this.#pump !== null && index === this.#next;
-      if (index >= this.#next && !isUnderWay && !entry.isTaken) this.#ring.splice(index, 1);
+      const isOnItsWay = entry.isDoubtful || this.#posting === entry;
+      if (index >= 0 && !entry.isTaken && !isOnItsWay) this.#ring.splice(index, 1);
       this.#settle(entry, () => answer.reject(signal!.reason));
     };
     signal?.addEventListener("abort", aborted);
@@ -193,10 +197,13 @@ export class Sender {
       const turn = this.#turns;
       try {
         const waits = entry.waits && !entry.isAnswered;
+        this.#posting = entry;
         const taken = await this.#host.post(entry.body, this.#first + this.#next, waits);
+        this.#posting = null;
         this.#backoff.reset();
         if (turn === this.#turns) this.#took(entry, taken, waits);
       } catch (error) {
+        this.#posting = null;
         this.#host.signal.throwIfAborted();
         if (turn === this.#turns) await this.#refused(entry, error);
       }
@@ -233,6 +240,9 @@ export class Sender {
   async #refused(entry: Entry, error: unknown): Promise<void> {
     const code = error instanceof GanglionError ? error.code : "";
     if (isWorthRepeating(error)) {
+      // A gateway's word is no answer of the server either.
+      const { status } = error as GanglionError;
+      if (status !== 429 && status !== 503) entry.isDoubtful = true;
       const isFull = code === "queue_full" || code === "outputs_unread";
       if (code === "queue_full") this.#credit = (error as GanglionError).number("credit") || 0;
       if (code === "outputs_unread") this.#credit = 0;

@@ -30,6 +30,9 @@ export interface SessionOptions {
   readonly onNotice?: (notice: StreamNotice) => void;
 }
 
+/** What the server says to a chunk that it has taken. */
+export type Receipt = Omit<Taken, "output">;
+
 /** Lets one call be given up. */
 export interface Abortable {
   readonly signal?: AbortSignal | undefined;
@@ -93,8 +96,10 @@ export class Session {
    * @throws GanglionError `bad_chunk`, or what the server says of it; `session_gone`; `step_failed` when
    *   an earlier chunk was given up and this one dropped; `replay_lost`; `unreachable`.
    */
-  async send(data: ChunkData, { signal }: Abortable = {}): Promise<Taken> {
-    return await this.#sender.push(encodeChunk(data, this.#sampleSize), false, signal);
+  async send(data: ChunkData, { signal }: Abortable = {}): Promise<Receipt> {
+    const body = encodeChunk(data, this.#sampleSize);
+    const { output: _, ...receipt } = await this.#sender.push(body, false, signal);
+    return receipt;
   }
 
   /** Sends a chunk and resolves with what exactly these steps gave. Readers of `outputs` get it too. */
@@ -180,9 +185,12 @@ export class Session {
     return await this.#whenQuiet("/park", { method: "POST", signal: signal ?? null });
   }
 
-  /** A new session that goes on from the state after the last frame that ran. */
+  /**
+   * A new session that goes on from the state after the last frame that ran.
+   *
+   * @throws GanglionError `unreachable` at the first answer that is lost: a repeat might make two.
+   */
   async fork({ signal }: Abortable = {}): Promise<Session> {
-    // Not repeated: an answer that was lost would leave a session behind.
     const init = { method: "POST", signal: signal ?? null };
     const view = await attempt(
       this.#connection,

@@ -11,7 +11,7 @@ export interface ConnectionOptions {
   readonly apiKey?: string;
   /** Instead of the global one. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
-  /** An answer that has not come after so long counts as lost. Default 10,000. */
+  /** An answer that has not come after so long counts as lost, upload included. Default 10,000. */
   readonly timeoutMs?: number;
   /**
    * A stream that is silent for so long counts as cut: the server's heartbeats come every 8 s.
@@ -82,9 +82,7 @@ export async function attempt<T>(
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof GanglionError) throw error;
-    throw new NoAnswerError(`${init.method ?? "GET"} ${path}: ${messageOf(error)}`, {
-      cause: error,
-    });
+    throw new NoAnswerError(`${init.method ?? "GET"} ${path}: ${messageOf(error)}`, error);
   } finally {
     timer.cancel();
     if (!isStream) signal?.removeEventListener("abort", aborted);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ROOT, runtimeCommand } from "../../bin/launch.mjs";
+import { ROOT } from "../../bin/launch.mjs";
 import { DIRECTIONS, scene, tell } from "../../examples/gestures/gestures.ts";
 import { RUNTIMES, scratchFolder } from "../cli/command_line.ts";
 import { expectPrinted, programOf } from "../support/pages.ts";

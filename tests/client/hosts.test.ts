@@ -152,7 +152,6 @@ test.each(["deno", "bun"] as const)(
         expect(spikes).toBe(wanted.subarray(0, steps * plan.outputSize).join(""));
       }
     } finally {
-      process.kill(server.pid, "SIGCONT");
       await server.kill();
       rmSync(folder, { recursive: true, force: true });
     }
