@@ -303,6 +303,7 @@ async function* readOutputs(host) {
       }
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof ChunkFailedError) await host.onFailed(error);
       if (!isWorthRepeating(error)) throw error;
       notify({ kind: "reconnecting", error });
       await backoff.pause(error, signal);
@@ -379,12 +380,10 @@ function take(host, timeline, { event, data, id }) {
       const { seq, code, at_step: step } = JSON.parse(data);
       cursor.id = id;
       if (code !== "step_failed") return null;
-      const error = new GanglionError(code, `Chunk ${seq} was given up at step ${step}`, {
+      throw new ChunkFailedError(code, `Chunk ${seq} was given up at step ${step}`, {
         action: "Send the rest of it again, from at_step",
         facts: { seq, at_step: step }
       });
-      host.onFailed(seq, error, ++cursor.failures);
-      throw error;
     }
     case "notice":
       if (id !== null) cursor.id = id;
@@ -420,6 +419,8 @@ function endOf({ data }) {
     facts: { reason }
   });
 }
+var ChunkFailedError = class extends GanglionError {
+};
 var Timeline = class {
   #cursor;
   constructor(cursor) {
@@ -494,7 +495,6 @@ var Sender = class {
   #room = null;
   #turns = 0;
   // times that numbers were given anew while a request may have been under way
-  #failures = 0;
   #posting = null;
   #pump = null;
   #broken = null;
@@ -572,12 +572,18 @@ var Sender = class {
     this.#start();
   }
   /**
-   * The `count`th failure of this session, as its readers count: a chunk was given up, and all after it
-   * were dropped. Told by whoever hears of it first.
+   * A reader heard that a chunk was given up, perhaps long ago. The server knows whether numbers are
+   * free again; when this resolves, so do we.
    */
-  failed(seq, error, count = this.#failures + 1) {
-    if (count <= this.#failures) return;
-    this.#failures = count;
+  async heardOfFailure(error) {
+    if (this.#broken === null) await this.#resync(error);
+  }
+  /** Nothing more is sent. */
+  close(error) {
+    this.#break(error);
+  }
+  /** A chunk was given up, and all after it were dropped. */
+  #failed(seq, error) {
     this.#turns++;
     const from = Math.max(0, seq - this.#first);
     const dropped = this.#ring.splice(from);
@@ -585,10 +591,6 @@ var Sender = class {
     this.#next = Math.min(this.#next, from);
     this.#takenBytes = this.#ring.reduce((sum, each) => sum + bytesKept(each), 0);
     for (const entry of dropped) this.#settle(entry, () => entry.answer.reject(error));
-  }
-  /** Nothing more is sent. */
-  close(error) {
-    this.#break(error);
   }
   #start() {
     if (this.#pump !== null || this.#broken !== null) return;
@@ -665,7 +667,7 @@ var Sender = class {
     }
     if (code === "chunk_gap" || code === "rolled_back") return await this.#resync();
     if (code === "step_failed" || code === "after_failed_chunk") {
-      return this.failed(error.number("seq"), error);
+      return this.#failed(error.number("seq"), error);
     }
     if (code === "chunk_too_old" || code === "chunk_cancelled") {
       this.#passed(entry, entry.startStep);
@@ -676,19 +678,17 @@ var Sender = class {
     this.#settle(entry, () => entry.answer.reject(error));
   }
   /** The server expects an earlier number: it was rolled back, or a chunk failed. */
-  async #resync() {
-    const turn = this.#turns;
+  async #resync(heard) {
+    const [turn, expected] = [this.#turns, this.#first + this.#next];
     const { epoch, next_chunk_seq: nextSeq } = await this.#host.view();
     if (turn !== this.#turns) return;
     if (epoch > this.#epoch) return this.rolledBack(nextSeq, epoch);
-    if (nextSeq >= this.#first + this.#next) return;
-    this.failed(
-      nextSeq,
-      new GanglionError("step_failed", `Chunk ${nextSeq} was given up by the server`, {
-        action: "Send what is left of it again, see the outputs",
-        facts: { seq: nextSeq }
-      })
-    );
+    if (nextSeq >= expected) return;
+    const error = heard ?? new GanglionError("step_failed", `Chunk ${nextSeq} was given up by the server`, {
+      action: "Send what is left of it again, see the outputs",
+      facts: { seq: nextSeq }
+    });
+    this.#failed(nextSeq, error);
   }
   #roomFor(steps) {
     this.#room = { steps, wake: deferred() };
@@ -755,7 +755,7 @@ var Session = class _Session {
     this.#view = view;
     this.#sampleSize = view.sample_shape.reduce((product, axis) => product * axis, 1);
     const epoch = start === null ? 0 : view.epoch;
-    this.#cursor = { id: null, nextStep: start, epoch, firstEpoch: 0, failures: 0 };
+    this.#cursor = { id: null, nextStep: start, epoch, firstEpoch: 0 };
     const { replayBytesMax = REPLAY_BYTES } = options;
     const signal = this.#given.signal;
     this.#sender = new Sender({
@@ -811,7 +811,7 @@ var Session = class _Session {
       notify: onNotice,
       onRead: (steps) => this.#sender.read(steps),
       onRolledBack: (nextSeq, epoch) => this.#sender.rolledBack(nextSeq, epoch),
-      onFailed: (seq, error, count) => this.#sender.failed(seq, error, count)
+      onFailed: (error) => this.#sender.heardOfFailure(error)
     });
   }
   /** Asks the server how the session stands. */

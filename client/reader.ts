@@ -25,8 +25,6 @@ export interface Cursor {
   epoch: number;
   /** Outputs of older epochs are of a state that was replaced. */
   firstEpoch: number;
-  /** Chunks that were given up so far. */
-  failures: number;
 }
 
 /** Something worth knowing that is neither an output nor an error. */
@@ -46,7 +44,8 @@ export interface ReaderHost {
   /** Outputs of so many steps were read. */
   readonly onRead: (steps: number) => void;
   readonly onRolledBack: (nextSeq: number, epoch: number) => void;
-  readonly onFailed: (seq: number, error: GanglionError, count: number) => void;
+  /** A chunk was given up; awaited before the reader of the outputs hears of it. */
+  readonly onFailed: (error: GanglionError) => Promise<void>;
 }
 
 /** Yields until the session is closed; throws `session_gone` when it ends otherwise. */
@@ -67,6 +66,7 @@ export async function* readOutputs(host: ReaderHost): AsyncGenerator<Output, voi
       }
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof ChunkFailedError) await host.onFailed(error);
       if (!isWorthRepeating(error)) throw error;
       notify({ kind: "reconnecting", error });
       await backoff.pause(error, signal);
@@ -160,12 +160,10 @@ function take(
       const { seq, code, at_step: step } = JSON.parse(data) as Schemas["ErrorEvent"];
       cursor.id = id;
       if (code !== "step_failed") return null; // a chunk behind the one that failed
-      const error = new GanglionError(code, `Chunk ${seq} was given up at step ${step}`, {
+      throw new ChunkFailedError(code, `Chunk ${seq} was given up at step ${step}`, {
         action: "Send the rest of it again, from at_step",
         facts: { seq, at_step: step },
       });
-      host.onFailed(seq, error, ++cursor.failures);
-      throw error;
     }
     case "notice":
       if (id !== null) cursor.id = id;
@@ -205,6 +203,9 @@ function endOf({ data }: ServerEvent): void {
     facts: { reason },
   });
 }
+
+/** `step_failed`, as the outputs tell it. */
+class ChunkFailedError extends GanglionError {}
 
 /** Which steps were had, over epochs. */
 class Timeline {

@@ -70,7 +70,6 @@ export class Sender {
   #credit: number;
   #room: { readonly steps: number; readonly wake: Deferred<void> } | null = null;
   #turns = 0; // times that numbers were given anew while a request may have been under way
-  #failures = 0;
   #posting: Entry | null = null;
   #pump: Promise<void> | null = null;
   #broken: unknown = null;
@@ -156,12 +155,20 @@ export class Sender {
   }
 
   /**
-   * The `count`th failure of this session, as its readers count: a chunk was given up, and all after it
-   * were dropped. Told by whoever hears of it first.
+   * A reader heard that a chunk was given up, perhaps long ago. The server knows whether numbers are
+   * free again; when this resolves, so do we.
    */
-  failed(seq: number, error: GanglionError, count = this.#failures + 1): void {
-    if (count <= this.#failures) return;
-    this.#failures = count;
+  async heardOfFailure(error: GanglionError): Promise<void> {
+    if (this.#broken === null) await this.#resync(error);
+  }
+
+  /** Nothing more is sent. */
+  close(error: unknown): void {
+    this.#break(error);
+  }
+
+  /** A chunk was given up, and all after it were dropped. */
+  #failed(seq: number, error: GanglionError): void {
     this.#turns++;
     const from = Math.max(0, seq - this.#first);
     const dropped = this.#ring.splice(from);
@@ -169,11 +176,6 @@ export class Sender {
     this.#next = Math.min(this.#next, from);
     this.#takenBytes = this.#ring.reduce((sum, each) => sum + bytesKept(each), 0);
     for (const entry of dropped) this.#settle(entry, () => entry.answer.reject(error));
-  }
-
-  /** Nothing more is sent. */
-  close(error: unknown): void {
-    this.#break(error);
   }
 
   #start(): void {
@@ -259,7 +261,7 @@ export class Sender {
     }
     if (code === "chunk_gap" || code === "rolled_back") return await this.#resync();
     if (code === "step_failed" || code === "after_failed_chunk") {
-      return this.failed(error.number("seq"), error);
+      return this.#failed(error.number("seq"), error);
     }
     if (code === "chunk_too_old" || code === "chunk_cancelled") {
       this.#passed(entry, entry.startStep);
@@ -271,19 +273,18 @@ export class Sender {
   }
 
   /** The server expects an earlier number: it was rolled back, or a chunk failed. */
-  async #resync(): Promise<void> {
-    const turn = this.#turns;
+  async #resync(heard?: GanglionError): Promise<void> {
+    const [turn, expected] = [this.#turns, this.#first + this.#next];
     const { epoch, next_chunk_seq: nextSeq } = await this.#host.view();
     if (turn !== this.#turns) return;
     if (epoch > this.#epoch) return this.rolledBack(nextSeq, epoch);
-    if (nextSeq >= this.#first + this.#next) return;
-    this.failed(
-      nextSeq,
+    if (nextSeq >= expected) return;
+    const error = heard ??
       new GanglionError("step_failed", `Chunk ${nextSeq} was given up by the server`, {
         action: "Send what is left of it again, see the outputs",
         facts: { seq: nextSeq },
-      }),
-    );
+      });
+    this.#failed(nextSeq, error);
   }
 
   #roomFor(steps: number): Promise<void> {

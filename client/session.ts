@@ -71,7 +71,7 @@ export class Session {
     this.#view = view;
     this.#sampleSize = view.sample_shape.reduce((product, axis) => product * axis, 1);
     const epoch = start === null ? 0 : view.epoch;
-    this.#cursor = { id: null, nextStep: start, epoch, firstEpoch: 0, failures: 0 };
+    this.#cursor = { id: null, nextStep: start, epoch, firstEpoch: 0 };
     const { replayBytesMax = REPLAY_BYTES } = options;
     const signal = this.#given.signal;
     this.#sender = new Sender({
@@ -132,7 +132,7 @@ export class Session {
       notify: onNotice,
       onRead: (steps) => this.#sender.read(steps),
       onRolledBack: (nextSeq, epoch) => this.#sender.rolledBack(nextSeq, epoch),
-      onFailed: (seq, error, count) => this.#sender.failed(seq, error, count),
+      onFailed: (error) => this.#sender.heardOfFailure(error),
     });
   }
 

@@ -157,6 +157,12 @@ describe("chunks and outputs", () => {
     await run(session.send(good));
     expect((await errorOf(run(readTo(session, 16)))).code).toBe("step_failed");
     expect((await run(readTo(session, 16)))[0]).toMatchObject({ seq: 2, startStep: 12 });
+
+    // Old failures do no harm to who comes later.
+    const late = await run(client.attach(session.id));
+    const old = [await errorOf(run(readTo(late, 99))), await errorOf(run(readTo(late, 99)))];
+    expect(old.map(({ code }) => code)).toEqual(["step_failed", "step_failed"]);
+    expect((await run(late.send(good))).seq).toBe(3);
   });
 
   test("a chunk that is refused uses up no number, and those behind it go on", async () => {
