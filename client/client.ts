@@ -84,7 +84,9 @@ export class Ganglion {
       signal: signal ?? null,
     };
     const view = await this.#openWhenReady(init);
-    const session = new Session(this.#connection, view, options, view.steps_done);
+    const again = (given: AbortSignal) => this.#openAgain({ ...init, signal: given });
+    const origin = { start: view.steps_done, again: state === undefined ? again : null };
+    const session = new Session(this.#connection, view, options, origin);
     if (state === undefined) return session;
     try {
       await session.restore(state, { signal });
@@ -105,7 +107,7 @@ export class Ganglion {
   ): Promise<Session> {
     const path = `/v1/sessions/${encodeURIComponent(id)}`;
     const view = await this.#get(path, signal) as SessionView;
-    return new Session(this.#connection, view, options, null);
+    return new Session(this.#connection, view, options, { start: null, again: null });
   }
 
   /** Not repeated when no answer came: a session that nobody knows of would hold a slot. */
@@ -119,6 +121,12 @@ export class Ganglion {
         await backoff.pause(error, init.signal);
       }
     }
+  }
+
+  /** For a session that is lost: there is no other way on, so this is repeated. */
+  async #openAgain(init: CallInit): Promise<SessionView> {
+    const open = await call(this.#connection, "/v1/sessions", init, readJson);
+    return open as SessionView;
   }
 
   async #get(path: string, signal: AbortSignal | undefined): Promise<unknown> {

@@ -291,8 +291,9 @@ async function* readOutputs(host) {
   const backoff = new Backoff(connection);
   const timeline = new Timeline(host.cursor);
   for (; ; ) {
+    const path = host.path();
     try {
-      for await (const event of connect(host)) {
+      for await (const event of connect(host, path)) {
         backoff.reset();
         if (event.event === "lagged") break;
         if (event.event === "end") return endOf(event);
@@ -303,6 +304,7 @@ async function* readOutputs(host) {
       }
     } catch (error) {
       signal.throwIfAborted();
+      if (await host.recover(path, error)) continue;
       if (error instanceof ChunkFailedError) await host.onFailed(error);
       if (!isWorthRepeating(error)) throw error;
       notify({ kind: "reconnecting", error });
@@ -310,8 +312,8 @@ async function* readOutputs(host) {
     }
   }
 }
-async function* connect(host) {
-  const { connection, path, encoding, cursor, signal } = host;
+async function* connect(host, path) {
+  const { connection, encoding, cursor, signal } = host;
   const own = new AbortController();
   const aborted = () => own.abort(signal.reason);
   signal.addEventListener("abort", aborted);
@@ -322,7 +324,7 @@ async function* connect(host) {
     };
     const query = `?encoding=${WIRE_ENCODING[encoding]}`;
     const init = { headers, signal: own.signal, isStream: true };
-    const response = await attempt(connection, path + query, init, (each) => each);
+    const response = await attempt(connection, `${path}/outputs${query}`, init, (each) => each);
     if (response.status === 204) return yield { event: "end", data: "{}", id: null };
     const reader = response.body.getReader();
     const decoder = new TextDecoder();
@@ -493,6 +495,8 @@ var Sender = class {
   #durable;
   #credit;
   #room = null;
+  #isWhole = true;
+  // every chunk since the session began is in the ring
   #turns = 0;
   // times that numbers were given anew while a request may have been under way
   #posting = null;
@@ -501,10 +505,7 @@ var Sender = class {
   constructor(host, view) {
     this.#host = host;
     this.#backoff = new Backoff(host.connection);
-    this.#first = view.next_chunk_seq;
-    this.#epoch = view.epoch;
-    this.#durable = view.durable_seq;
-    this.#credit = view.credit;
+    this.#begin(view);
   }
   /**
    * Queues a chunk. Resolves when the server has taken it; with `waits` when it has run, with what it
@@ -534,10 +535,24 @@ var Sender = class {
     while (this.#pump !== null) await this.#pump;
     if (this.#broken !== null) throw this.#broken;
   }
+  /** Whether a session that begins anew would, with what is in the ring, be where this one is. */
+  get isWhole() {
+    return this.#isWhole && this.#first === 0 && this.#broken === null;
+  }
   /** The state was replaced while nothing waited: what was sent before is never needed again. */
   restarted(view) {
     this.#ring = [];
+    this.#isWhole = false;
     this.#takenBytes = 0;
+    this.#begin(view);
+  }
+  /** Another session took the place of one that is lost: everything is sent again. */
+  reopened(view) {
+    this.#turns++;
+    this.#begin(view);
+    this.#start();
+  }
+  #begin(view) {
     this.#next = 0;
     this.#first = view.next_chunk_seq;
     this.#epoch = view.epoch;
@@ -585,6 +600,7 @@ var Sender = class {
   /** A chunk was given up, and all after it were dropped. */
   #failed(seq, error) {
     this.#turns++;
+    this.#isWhole = false;
     const from = Math.max(0, seq - this.#first);
     const dropped = this.#ring.splice(from);
     if (seq < this.#first) this.#first = seq;
@@ -739,17 +755,18 @@ var REPLAY_BYTES = 16 << 20;
 var BUSY_MS = 50;
 var readJson = (response) => response.json();
 var Session = class _Session {
-  id;
   #connection;
   #options;
   #sender;
   #given = new AbortController();
   #sampleSize;
   #cursor;
+  #again;
+  #reopening = null;
   #view;
-  /** For the client. `start` is the step whose output comes first; null for the oldest that is held. */
-  constructor(connection, view, options, start) {
-    this.id = view.id;
+  /** For the client. */
+  constructor(connection, view, options, { start, again }) {
+    this.#again = again;
     this.#connection = connection;
     this.#options = options;
     this.#view = view;
@@ -765,6 +782,10 @@ var Session = class _Session {
       post: (body, seq, waits) => this.#post(body, seq, waits),
       view: () => this.describe({ signal })
     }, view);
+  }
+  /** Changes only where a session that a server has lost was opened again. */
+  get id() {
+    return this.#view.id;
   }
   /** As the server last described it: shapes, `frame`, limits. */
   get view() {
@@ -804,7 +825,8 @@ var Session = class _Session {
     const isRecording = this.#view.record.length > 0 && encoding !== "json";
     yield* readOutputs({
       connection: this.#connection,
-      path: `${this.#path}/outputs`,
+      path: () => this.#path,
+      recover: (path, error) => this.#recover(path, error),
       encoding: isRecording ? "f32" : encoding,
       cursor: this.#cursor,
       signal: signal === void 0 ? this.#given.signal : AbortSignal.any([signal, this.#given.signal]),
@@ -816,7 +838,13 @@ var Session = class _Session {
   }
   /** Asks the server how the session stands. */
   async describe({ signal } = {}) {
-    return this.#view = await this.#call("", { signal: signal ?? null });
+    const path = this.#path;
+    try {
+      this.#view = await this.#call("", { signal: signal ?? null });
+    } catch (error) {
+      if (!await this.#recover(path, error)) throw error;
+    }
+    return this.#view;
   }
   /** The state after the last frame that ran: a `.safetensors` file. */
   async snapshot({ signal } = {}) {
@@ -868,7 +896,8 @@ var Session = class _Session {
       init,
       readJson
     );
-    return new _Session(this.#connection, view, this.#options, view.steps_done);
+    const origin = { start: view.steps_done, again: null };
+    return new _Session(this.#connection, view, this.#options, origin);
   }
   /** Ends the session on the server; its outputs end with what has run. No error when it is gone. */
   async close({ signal } = {}) {
@@ -893,6 +922,26 @@ var Session = class _Session {
   }
   get #path() {
     return `/v1/sessions/${encodeURIComponent(this.id)}`;
+  }
+  /**
+   * A server that was killed before it kept the session does not know it any more. When the replay ring
+   * holds all that was ever sent, another session begins in its place and soon is where this one was.
+   */
+  async #recover(path, error) {
+    const isLost = error instanceof GanglionError && error.code === "session_unknown";
+    if (!isLost) return false;
+    if (path !== this.#path) return true;
+    if (this.#again === null || this.#reopening === null && !this.#sender.isWhole) return false;
+    this.#reopening ??= this.#reopen(this.#again).finally(() => this.#reopening = null);
+    await this.#reopening;
+    return true;
+  }
+  async #reopen(again) {
+    const view = await again(this.#given.signal);
+    this.#view = view;
+    this.#cursor.id = null;
+    this.#sender.reopened(view);
+    this.#options.onNotice?.({ kind: "reopened", id: view.id });
   }
   async #call(path, init) {
     return await call(this.#connection, this.#path + path, init, readJson);
@@ -928,13 +977,19 @@ var Session = class _Session {
       // One that waits may wait long; after so long a repeat finds out whether anybody is there.
       ...waits ? { timeoutMs: this.#connection.idleMs } : {}
     };
-    const path = `${this.#path}/chunks${waits ? "?wait=true" : ""}`;
-    return await attempt(
-      this.#connection,
-      path,
-      init,
-      async (response) => response.status === 200 && !isJson ? takenOf(response.headers, await response.arrayBuffer(), this.#view) : takenOfJson(await response.json(), response.status === 200)
-    );
+    const path = this.#path;
+    const address = `${path}/chunks${waits ? "?wait=true" : ""}`;
+    try {
+      return await attempt(
+        this.#connection,
+        address,
+        init,
+        async (response) => response.status === 200 && !isJson ? takenOf(response.headers, await response.arrayBuffer(), this.#view) : takenOfJson(await response.json(), response.status === 200)
+      );
+    } catch (error) {
+      if (!await this.#recover(path, error)) throw error;
+      throw new NoAnswerError("The session was opened again, and begins with its first chunk");
+    }
   }
 };
 function cursorAt(id) {
@@ -1032,7 +1087,9 @@ var Ganglion = class {
       signal: signal ?? null
     };
     const view = await this.#openWhenReady(init);
-    const session = new Session(this.#connection, view, options, view.steps_done);
+    const again = (given) => this.#openAgain({ ...init, signal: given });
+    const origin = { start: view.steps_done, again: state === void 0 ? again : null };
+    const session = new Session(this.#connection, view, options, origin);
     if (state === void 0) return session;
     try {
       await session.restore(state, { signal });
@@ -1050,7 +1107,7 @@ var Ganglion = class {
   async attach(id, { signal, ...options } = {}) {
     const path = `/v1/sessions/${encodeURIComponent(id)}`;
     const view = await this.#get(path, signal);
-    return new Session(this.#connection, view, options, null);
+    return new Session(this.#connection, view, options, { start: null, again: null });
   }
   /** Not repeated when no answer came: a session that nobody knows of would hold a slot. */
   async #openWhenReady(init) {
@@ -1063,6 +1120,11 @@ var Ganglion = class {
         await backoff.pause(error, init.signal);
       }
     }
+  }
+  /** For a session that is lost: there is no other way on, so this is repeated. */
+  async #openAgain(init) {
+    const open = await call(this.#connection, "/v1/sessions", init, readJson2);
+    return open;
   }
   async #get(path, signal) {
     return await call(this.#connection, path, { signal: signal ?? null }, readJson2);

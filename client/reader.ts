@@ -31,11 +31,13 @@ export interface Cursor {
 export type StreamNotice =
   | { readonly kind: "reconnecting"; readonly error: unknown }
   | { readonly kind: "rolled_back"; readonly event: Schemas["RolledBackEvent"] }
+  | { readonly kind: "reopened"; readonly id: string }
   | { readonly kind: "notice"; readonly event: Schemas["NoticeEvent"] };
 
 export interface ReaderHost {
   readonly connection: Connection;
-  readonly path: string;
+  /** Of the session, which may be another one after `recover`. */
+  readonly path: () => string;
   readonly encoding: Encoding;
   readonly cursor: Cursor;
   /** Aborts when the reader leaves. */
@@ -44,6 +46,8 @@ export interface ReaderHost {
   /** Outputs of so many steps were read. */
   readonly onRead: (steps: number) => void;
   readonly onRolledBack: (nextSeq: number, epoch: number) => void;
+  /** The session at this path is lost: whether another one has taken its place. */
+  readonly recover: (path: string, error: unknown) => Promise<boolean>;
   /** A chunk was given up; awaited before the reader of the outputs hears of it. */
   readonly onFailed: (error: GanglionError) => Promise<void>;
 }
@@ -54,8 +58,9 @@ export async function* readOutputs(host: ReaderHost): AsyncGenerator<Output, voi
   const backoff = new Backoff(connection);
   const timeline = new Timeline(host.cursor);
   for (;;) {
+    const path = host.path();
     try {
-      for await (const event of connect(host)) {
+      for await (const event of connect(host, path)) {
         backoff.reset();
         if (event.event === "lagged") break;
         if (event.event === "end") return endOf(event);
@@ -66,6 +71,7 @@ export async function* readOutputs(host: ReaderHost): AsyncGenerator<Output, voi
       }
     } catch (error) {
       signal.throwIfAborted();
+      if (await host.recover(path, error)) continue;
       if (error instanceof ChunkFailedError) await host.onFailed(error);
       if (!isWorthRepeating(error)) throw error;
       notify({ kind: "reconnecting", error });
@@ -75,8 +81,11 @@ export async function* readOutputs(host: ReaderHost): AsyncGenerator<Output, voi
 }
 
 /** The events of one connection; ends only by `lagged`, `end` or an error. */
-async function* connect(host: ReaderHost): AsyncGenerator<ServerEvent, void, void> {
-  const { connection, path, encoding, cursor, signal } = host;
+async function* connect(
+  host: ReaderHost,
+  path: string,
+): AsyncGenerator<ServerEvent, void, void> {
+  const { connection, encoding, cursor, signal } = host;
   const own = new AbortController();
   const aborted = () => own.abort(signal.reason);
   signal.addEventListener("abort", aborted);
@@ -87,7 +96,7 @@ async function* connect(host: ReaderHost): AsyncGenerator<ServerEvent, void, voi
     };
     const query = `?encoding=${WIRE_ENCODING[encoding]}`;
     const init = { headers, signal: own.signal, isStream: true };
-    const response = await attempt(connection, path + query, init, (each) => each);
+    const response = await attempt(connection, `${path}/outputs${query}`, init, (each) => each);
     // The session has ended and we have had everything.
     if (response.status === 204) return yield { event: "end", data: "{}", id: null };
     const reader = response.body!.getReader();

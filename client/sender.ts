@@ -62,13 +62,14 @@ export class Sender {
   readonly #host: SenderHost;
   readonly #backoff: Backoff;
   #ring: Entry[] = [];
-  #first: number; // number of the oldest in the ring
+  #first!: number; // number of the oldest in the ring
   #next = 0; // index of the next to send
   #takenBytes = 0;
-  #epoch: number;
-  #durable: number | null;
-  #credit: number;
+  #epoch!: number;
+  #durable!: number | null;
+  #credit!: number;
   #room: { readonly steps: number; readonly wake: Deferred<void> } | null = null;
+  #isWhole = true; // every chunk since the session began is in the ring
   #turns = 0; // times that numbers were given anew while a request may have been under way
   #posting: Entry | null = null;
   #pump: Promise<void> | null = null;
@@ -77,10 +78,7 @@ export class Sender {
   constructor(host: SenderHost, view: View) {
     this.#host = host;
     this.#backoff = new Backoff(host.connection);
-    this.#first = view.next_chunk_seq;
-    this.#epoch = view.epoch;
-    this.#durable = view.durable_seq;
-    this.#credit = view.credit;
+    this.#begin(view);
   }
 
   /**
@@ -113,10 +111,27 @@ export class Sender {
     if (this.#broken !== null) throw this.#broken;
   }
 
+  /** Whether a session that begins anew would, with what is in the ring, be where this one is. */
+  get isWhole(): boolean {
+    return this.#isWhole && this.#first === 0 && this.#broken === null;
+  }
+
   /** The state was replaced while nothing waited: what was sent before is never needed again. */
   restarted(view: View): void {
     this.#ring = [];
+    this.#isWhole = false;
     this.#takenBytes = 0;
+    this.#begin(view);
+  }
+
+  /** Another session took the place of one that is lost: everything is sent again. */
+  reopened(view: View): void {
+    this.#turns++;
+    this.#begin(view);
+    this.#start();
+  }
+
+  #begin(view: View): void {
     this.#next = 0;
     this.#first = view.next_chunk_seq;
     this.#epoch = view.epoch;
@@ -170,6 +185,7 @@ export class Sender {
   /** A chunk was given up, and all after it were dropped. */
   #failed(seq: number, error: GanglionError): void {
     this.#turns++;
+    this.#isWhole = false; // steps of it may have run
     const from = Math.max(0, seq - this.#first);
     const dropped = this.#ring.splice(from);
     if (seq < this.#first) this.#first = seq;

@@ -12,7 +12,7 @@ import {
   type Encoding,
   type Output,
 } from "./codec.ts";
-import { GanglionError } from "./errors.ts";
+import { GanglionError, NoAnswerError } from "./errors.ts";
 import { type Cursor, readOutputs, type StreamNotice } from "./reader.ts";
 import { Sender, type Taken } from "./sender.ts";
 import { attempt, Backoff, call, type CallInit, type Connection } from "./transport.ts";
@@ -48,24 +48,33 @@ const REPLAY_BYTES = 16 << 20;
 const BUSY_MS = 50;
 const readJson = (response: Response) => response.json();
 
+/** How a session came to be: from which step it is read, and how to make it anew. */
+export interface Origin {
+  /** The step whose output comes first; null for the oldest that is held. */
+  readonly start: number | null;
+  /** Opens one like it; null where that would not be the same. */
+  readonly again: ((signal: AbortSignal) => Promise<SessionView>) | null;
+}
+
 export class Session {
-  readonly id: string;
   readonly #connection: Connection;
   readonly #options: SessionOptions;
   readonly #sender: Sender;
   readonly #given = new AbortController();
   readonly #sampleSize: number;
   readonly #cursor: Cursor;
+  readonly #again: Origin["again"];
+  #reopening: Promise<void> | null = null;
   #view: SessionView;
 
-  /** For the client. `start` is the step whose output comes first; null for the oldest that is held. */
+  /** For the client. */
   constructor(
     connection: Connection,
     view: SessionView,
     options: SessionOptions,
-    start: number | null,
+    { start, again }: Origin,
   ) {
-    this.id = view.id;
+    this.#again = again;
     this.#connection = connection;
     this.#options = options;
     this.#view = view;
@@ -81,6 +90,11 @@ export class Session {
       post: (body, seq, waits) => this.#post(body, seq, waits),
       view: () => this.describe({ signal }),
     }, view);
+  }
+
+  /** Changes only where a session that a server has lost was opened again. */
+  get id(): string {
+    return this.#view.id;
   }
 
   /** As the server last described it: shapes, `frame`, limits. */
@@ -123,7 +137,8 @@ export class Session {
     const isRecording = this.#view.record.length > 0 && encoding !== "json";
     yield* readOutputs({
       connection: this.#connection,
-      path: `${this.#path}/outputs`,
+      path: () => this.#path,
+      recover: (path, error) => this.#recover(path, error),
       encoding: isRecording ? "f32" : encoding,
       cursor: this.#cursor,
       signal: signal === undefined
@@ -138,7 +153,13 @@ export class Session {
 
   /** Asks the server how the session stands. */
   async describe({ signal }: Abortable = {}): Promise<SessionView> {
-    return this.#view = await this.#call("", { signal: signal ?? null }) as SessionView;
+    const path = this.#path;
+    try {
+      this.#view = await this.#call("", { signal: signal ?? null }) as SessionView;
+    } catch (error) {
+      if (!await this.#recover(path, error)) throw error;
+    }
+    return this.#view;
   }
 
   /** The state after the last frame that ran: a `.safetensors` file. */
@@ -198,7 +219,8 @@ export class Session {
       init,
       readJson,
     ) as SessionView;
-    return new Session(this.#connection, view, this.#options, view.steps_done);
+    const origin = { start: view.steps_done, again: null };
+    return new Session(this.#connection, view, this.#options, origin);
   }
 
   /** Ends the session on the server; its outputs end with what has run. No error when it is gone. */
@@ -226,6 +248,28 @@ export class Session {
 
   get #path(): string {
     return `/v1/sessions/${encodeURIComponent(this.id)}`;
+  }
+
+  /**
+   * A server that was killed before it kept the session does not know it any more. When the replay ring
+   * holds all that was ever sent, another session begins in its place and soon is where this one was.
+   */
+  async #recover(path: string, error: unknown): Promise<boolean> {
+    const isLost = error instanceof GanglionError && error.code === "session_unknown";
+    if (!isLost) return false;
+    if (path !== this.#path) return true; // somebody was faster
+    if (this.#again === null || (this.#reopening === null && !this.#sender.isWhole)) return false;
+    this.#reopening ??= this.#reopen(this.#again).finally(() => this.#reopening = null);
+    await this.#reopening;
+    return true;
+  }
+
+  async #reopen(again: NonNullable<Origin["again"]>): Promise<void> {
+    const view = await again(this.#given.signal);
+    this.#view = view;
+    this.#cursor.id = null;
+    this.#sender.reopened(view);
+    this.#options.onNotice?.({ kind: "reopened", id: view.id });
   }
 
   async #call(path: string, init: CallInit): Promise<unknown> {
@@ -264,16 +308,22 @@ export class Session {
       // One that waits may wait long; after so long a repeat finds out whether anybody is there.
       ...(waits ? { timeoutMs: this.#connection.idleMs } : {}),
     };
-    const path = `${this.#path}/chunks${waits ? "?wait=true" : ""}`;
-    return await attempt(
-      this.#connection,
-      path,
-      init,
-      async (response) =>
-        response.status === 200 && !isJson
-          ? takenOf(response.headers, await response.arrayBuffer(), this.#view)
-          : takenOfJson(await response.json(), response.status === 200),
-    );
+    const path = this.#path;
+    const address = `${path}/chunks${waits ? "?wait=true" : ""}`;
+    try {
+      return await attempt(
+        this.#connection,
+        address,
+        init,
+        async (response) =>
+          response.status === 200 && !isJson
+            ? takenOf(response.headers, await response.arrayBuffer(), this.#view)
+            : takenOfJson(await response.json(), response.status === 200),
+      );
+    } catch (error) {
+      if (!await this.#recover(path, error)) throw error;
+      throw new NoAnswerError("The session was opened again, and begins with its first chunk");
+    }
   }
 }
 

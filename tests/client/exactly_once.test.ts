@@ -7,7 +7,7 @@ import { onePass } from "../http/support/world.ts";
 import { type Fault, FaultyNetwork } from "./faulty_network.ts";
 
 /** What the cases did; a network that does no harm would prove nothing. */
-const seen = { kills: 0, rollBacks: 0, replays: 0 };
+const seen = { kills: 0, replays: 0, rolled_back: 0, reopened: 0, reconnecting: 0 };
 const RUNS = Number(process.env.GANGLION_CLIENT_RUNS ?? 40);
 const LIMIT_MS = 60_000;
 const SAMPLE = 6;
@@ -32,6 +32,8 @@ interface Case {
   readonly encoding: Encoding;
   readonly input: "f32" | "bits" | "events";
   readonly outputs: "ring" | "hold";
+  /** Whether the server has kept the session before anything happens. */
+  readonly isKept: boolean;
   readonly pauses: readonly number[];
 }
 
@@ -41,30 +43,32 @@ const cases: fc.Arbitrary<Case> = fc.record({
   encoding: fc.constantFrom("f32", "bits", "events", "json"),
   input: fc.constantFrom("f32", "bits", "events"),
   outputs: fc.constantFrom("ring", "hold"),
+  isKept: fc.boolean(),
   pauses: fc.array(fc.integer({ min: 0, max: 400 }), { maxLength: 12 }),
 });
 
 async function streamThrough(each: Case): Promise<void> {
-  const { chunks, faults, encoding, outputs, pauses } = each;
+  const { chunks, faults, encoding, outputs, pauses, isKept } = each;
   const network = new FaultyNetwork(faults, { queueStepsMax: 20 });
   const random = new Random(7);
   const inputs = chunks.map((steps) =>
     each.input === "f32" ? random.floats(steps * SAMPLE) : random.spikes(steps * SAMPLE, 0.3)
   );
   const total = chunks.reduce((sum, steps) => sum + steps, 0);
-  const { id, plan } = await network.open({ outputs });
-  const wanted = await onePass(plan, Float32Array.from(inputs.flatMap((x) => [...x])));
   const client = new Ganglion("http://ganglion.test", {
     fetch: network.fetch,
     clock: network.clock,
     random: () => random.next(),
   });
+  const wanted = await onePass(network.plan, Float32Array.from(inputs.flatMap((x) => [...x])));
   const got: number[] = [];
   const run = async () => {
-    const session = await client.attach(id, {
+    const session = await client.open({ outputs }, {
       encoding,
-      onNotice: ({ kind }) => void (kind === "rolled_back" && seen.rollBacks++),
+      onNotice: ({ kind }) => void (kind in seen && seen[kind as keyof typeof seen]++),
     });
+    if (isKept) await network.keep();
+    network.start();
     const sending = (async () => {
       for (const [i, values] of inputs.entries()) {
         const steps = values.length / SAMPLE;
@@ -105,6 +109,7 @@ test(
     });
     console.log(JSON.stringify(seen));
     expect(seen.kills).toBeGreaterThan(RUNS);
+    expect(seen.reopened).toBeGreaterThan(RUNS / 10);
     expect(seen.replays).toBeGreaterThan(RUNS / 3);
   },
   Number(process.env.GANGLION_CLIENT_RUNS ?? 0) > 0 ? 500_000 : LIMIT_MS,

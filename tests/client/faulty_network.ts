@@ -25,6 +25,7 @@ export interface Fault {
 }
 
 const NO_FAULT: Fault = { kind: "none", size: Infinity };
+const HARMLESS: readonly Fault["kind"][] = ["lost request", "late", "503"];
 const TICK_MS = 40;
 const STEP_MS = 30;
 const TICKS_MAX = 20_000;
@@ -35,11 +36,12 @@ export class FaultyNetwork {
   readonly #store = new MemoryStore();
   readonly #faults: readonly Fault[];
   #world: World | null;
+  #sessions = 0;
   kills = 0;
   /** Chunks that were sent again although the server had taken them: they were lost with it. */
   replays = 0;
   readonly #taken = new Set<string>();
-  #requests = 0;
+  #requests = -Infinity;
   #cuts = new Set<() => void>();
   /** What happened, for who looks into a failure. */
   readonly log: string[] = [];
@@ -47,7 +49,7 @@ export class FaultyNetwork {
   constructor(faults: readonly Fault[], limits: Partial<Limits>) {
     this.#faults = faults;
     this.limits = { checkpointMs: 150, ...limits };
-    this.#world = this.#start();
+    this.#world = this.#startServer();
   }
 
   /** The server that runs now. */
@@ -55,12 +57,13 @@ export class FaultyNetwork {
     return this.#world!;
   }
 
-  /** Opens a session that no kill can make unknown. */
-  async open(body: unknown): Promise<{ id: string; plan: Plan }> {
-    const { open, plan, service } = this.#world!;
-    const id = await open(body);
-    await service.keep();
-    return { id, plan };
+  get plan(): Plan {
+    return this.world.plan;
+  }
+
+  /** What is there now survives a kill. */
+  async keep(): Promise<void> {
+    await this.world.service.keep();
   }
 
   /** Lets time pass, here and in the server, until the work is done. */
@@ -78,9 +81,17 @@ export class FaultyNetwork {
     return await ended;
   }
 
+  /** From the next request on, faults happen. */
+  start(): void {
+    this.#requests = 0;
+  }
+
   readonly fetch = async (url: string, init: RequestInit): Promise<Response> => {
     const number = this.#requests++;
-    const fault = this.#faults[number] ?? NO_FAULT;
+    const isOpening = init.method === "POST" && url.endsWith("/sessions");
+    const drawn = this.#faults[number] ?? NO_FAULT;
+    // A session that nobody knows of would hold a slot, of which there are few.
+    const fault = isOpening && !HARMLESS.includes(drawn.kind) ? NO_FAULT : drawn;
     const what = `${number} ${init.method ?? "GET"} ${url} ${JSON.stringify(init.headers)}`;
     this.log.push(`${what}: ${fault.kind} ${fault.size}`);
     const answer = await this.#raced(init.signal ?? null, this.#answer(url, init, fault));
@@ -137,13 +148,19 @@ export class FaultyNetwork {
     }
   }
 
+  /** Another server, with an empty disk. */
+  forget(): void {
+    this.#store.files.clear();
+    this.#world = this.#startServer();
+  }
+
   /** What the disk holds goes on in another process; until it listens there is nobody to connect to. */
   async kill(): Promise<void> {
     if (this.#world === null) return;
     this.#world = null;
     for (const cut of this.#cuts) cut();
     this.#cuts.clear();
-    const next = this.#start();
+    const next = this.#startServer();
     for (const bytes of [...this.#store.files.values()]) {
       next.service.resume(decodeSession(bytes));
     }
@@ -153,8 +170,9 @@ export class FaultyNetwork {
     this.log.push("killed");
   }
 
-  #start(): World {
-    const world = makeWorld({ store: this.#store, limits: this.limits });
+  #startServer(): World {
+    const ids = () => `session${this.#sessions++}`; // no two processes give the same
+    const world = makeWorld({ store: this.#store, limits: this.limits, ids });
     // A step takes its time, so that a kill finds chunks that wait, run, and are done.
     Object.defineProperty(world.executor, "gate", {
       get: () => new Promise<void>((resolve) => void world.clock.after(STEP_MS, resolve)),

@@ -12,6 +12,7 @@ const joined = (...parts: Float32Array[]) => Float32Array.from(parts.flatMap((ea
 
 function setUp(limits: Partial<Limits> = {}, faults: Fault[] = []) {
   const network = new FaultyNetwork(faults, limits);
+  network.start();
   const { fetch, clock } = network;
   const options = { fetch, clock, random: () => 0.5 };
   const client = new Ganglion("http://ganglion.test/", options);
@@ -86,11 +87,11 @@ describe("chunks and outputs", () => {
 
   test("what was sent and taken is sent again when the session is rolled back, though nobody sends", async () => {
     const { client, run, network } = setUp({ checkpointMs: 100_000 });
-    const { id, plan } = await network.open({});
     const notices: string[] = [];
     const session = await run(
-      client.attach(id, { onNotice: ({ kind }) => void notices.push(kind) }),
+      client.open({}, { onNotice: ({ kind }) => void notices.push(kind) }),
     );
+    await network.keep();
     const [first, second] = [stream(3, 10), stream(4, 11)];
     await run(session.send(first));
     await run(session.send(second));
@@ -101,13 +102,38 @@ describe("chunks and outputs", () => {
     expect(late[0]!.epoch).toBe(2);
     expect(notices).toContain("rolled_back");
     expect(network.replays).toBe(2);
-    expect(valuesOf([...early, ...late])).toEqual([...await onePass(plan, joined(first, second))]);
+    const wanted = await onePass(network.plan, joined(first, second));
+    expect(valuesOf([...early, ...late])).toEqual([...wanted]);
+  });
+
+  test("a session that the server lost before it was kept begins again, where all is in the ring", async () => {
+    const { client, run, network } = setUp({ checkpointMs: 100_000 });
+    const [first, second, third] = [stream(3, 10), stream(4, 11), stream(5, 6)];
+    const session = await run(client.open());
+    const id = session.id;
+    await run(session.send(first));
+    const early = await run(readTo(session, 6));
+    await run(session.send(second));
+    await network.kill();
+    const late = await run(readTo(session, 21));
+    expect(session.id).not.toBe(id);
+    await network.kill();
+    const told = await run(session.run(third)); // heard of by who sends
+    const wanted = [...await onePass(network.plan, joined(first, second, third))];
+    expect(valuesOf([...early, ...late])).toEqual(wanted.slice(0, 21 * 3));
+    expect([...told.data]).toEqual(wanted.slice(21 * 3));
+    await run(session.reset());
+    await network.kill();
+    // What came before the reset is not in the ring.
+    expect((await run(session.run(third))).startStep).toBe(27);
+    network.forget();
+    expect((await errorOf(run(session.run(third)))).code).toBe("session_unknown");
   });
 
   test("a replay ring that is too small says so", async () => {
     const { client, run, network } = setUp({ checkpointMs: 100_000 });
-    const { id } = await network.open({});
-    const session = await run(client.attach(id, { replayBytesMax: 300 }));
+    const session = await run(client.open({}, { replayBytesMax: 300 }));
+    await network.keep();
     for (const seed of [1, 2, 3]) await run(session.send(stream(seed, 10)));
     await network.kill();
     const error = await errorOf(run(session.send(stream(4, 10))));

@@ -26,7 +26,7 @@ export function chunkAt(seed, index) {
  * @param {{ url: string, control: string, seed: number }} settings `control` answers `go` or `stop`
  */
 export async function streamThrough({ Ganglion }, { url, control, seed }) {
-  const notices = { reconnecting: 0, rolled_back: 0, notice: 0 };
+  const notices = { reconnecting: 0, rolled_back: 0, reopened: 0, notice: 0 };
   const client = new Ganglion(url, { timeoutMs: 1500, idleMs: 1500, backoffMsMax: 500 });
   const session = await client.open({ ttl_s: 60 }, {
     encoding: "bits",
