@@ -75,6 +75,9 @@ const TYPES_FOR_ALL = [
   "src/model/plan.ts",
 ];
 
+/** Goes to browsers: its own files and no package. */
+const ALONE = "client/";
+
 /** Folders beside src/ that see it from outside, through its doors. */
 const OUTSIDERS = ["bench", "examples", "tools"];
 /** Looks at every kernel that the engine can compose. */
@@ -107,6 +110,13 @@ function mayUse(row: Row, name: string): boolean {
 function brokenImports(files: readonly SourceFile[]): string[] {
   const broken: string[] = [];
   for (const file of files) {
+    if (file.path.startsWith(ALONE)) {
+      const foreign = importsOf(file).filter(({ target }) => !target.startsWith(ALONE));
+      broken.push(
+        ...foreign.map(({ target }) => `${file.path} imports ${target}: ${ALONE} may not`),
+      );
+      continue;
+    }
     const outsider = OUTSIDERS.includes(file.path.split("/")[0]!) && !INSIDERS.includes(file.path);
     const ours = file.path.startsWith("src/") && !file.path.endsWith(".d.ts");
     if (!outsider && !ours) continue;
@@ -158,6 +168,9 @@ test("planted: outsiders behind a door, folders without a row", () => {
     1,
   );
   expect(plant("bench/step.bench.ts", 'import { x } from "../src/engine/mod.ts";')).toEqual([]);
+  expect(plant("client/a.ts", 'import { x } from "../src/mod.ts";')).toHaveLength(1);
+  expect(plant("client/a.ts", 'import { x } from "hono";')).toHaveLength(1);
+  expect(plant("client/a.ts", 'import { x } from "./b.ts";')).toEqual([]);
   expect(plant("src/novel/a.ts", 'import { x } from "../base/ids.ts";')).toHaveLength(1);
 });
 

@@ -93,7 +93,7 @@ function tooLong({ path, text }: SourceFile): string[] {
 
 /** A file opens by saying what it is. */
 function withoutHeader({ path, text }: SourceFile): string[] {
-  if (!path.startsWith("src/") && !path.startsWith("shaders/")) return [];
+  if (!/^(src|shaders|client)\//.test(path)) return [];
   return /^(\/\*\*?|\/\/)[\s*]*[\w`]/.test(text) ? [] : [`${path} does not begin with a comment`];
 }
 

@@ -20,7 +20,7 @@ export interface Import {
 }
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-const FOLDERS = ["bin", "src", "shaders", "tests", "tools", "bench", "examples"];
+const FOLDERS = ["bin", "client", "src", "shaders", "tests", "tools", "bench", "examples"];
 const SOURCE = /\.(ts|mjs|wgsl)$/;
 
 const COMMENT = String.raw`\/\*[\s\S]*?\*\/|\/\/[^\n]*`;

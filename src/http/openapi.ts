@@ -4,6 +4,7 @@ import { z } from "@hono/zod-openapi";
 import { CHUNK_TYPES } from "./chunk_codec.ts";
 import type { Env } from "./context.ts";
 import { ENCODINGS } from "./encode_outputs.ts";
+import { EVENT_SCHEMAS } from "./event_schemas.ts";
 import {
   ChunkAnswer,
   ChunkBody,
@@ -172,7 +173,10 @@ const ROUTES: readonly RouteConfig[] = [
       headers: lastEventId,
     },
     responses: {
-      200: events("open, then output, error, notice, lagged and end events"),
+      200: events(
+        "open, then output, error, rolled_back, notice, lagged and end events; their data are the " +
+          "schemas OpenEvent, OutputEvent, …",
+      ),
       204: nothing("The session has ended and this reader has read all"),
       ...problems(401, 404, 406, 422, 429),
     },
@@ -283,4 +287,5 @@ const ROUTES: readonly RouteConfig[] = [
 
 export function documentRoutes(registry: Registry): void {
   for (const route of ROUTES) registry.registerPath(route);
+  for (const [name, schema] of Object.entries(EVENT_SCHEMAS)) registry.register(name, schema);
 }

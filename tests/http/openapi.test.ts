@@ -3,7 +3,10 @@ import { expect, test } from "bun:test";
 import { ERRORS } from "../../src/base/errors.ts";
 import { CHUNK_TYPES } from "../../src/http/chunk_codec.ts";
 import { SessionView } from "../../src/http/schemas.ts";
-import { makeWorld } from "./support/world.ts";
+import { decodeSession } from "../../src/checkpoint/mod.ts";
+import { EVENT_SCHEMAS } from "../../src/http/event_schemas.ts";
+import { EventClient } from "./support/events.ts";
+import { makeWorld, MemoryStore } from "./support/world.ts";
 import { errorsPage } from "../../tools/gen_errors_doc.ts";
 
 interface Document {
@@ -63,6 +66,32 @@ test("every documented route is there, and a session has the documented fields",
   }
   const session = await (await send(`/v1/sessions/${id}`)).json();
   expect(SessionView.strict().safeParse(session).error).toBe(undefined);
+});
+
+test("events have the documented data", async () => {
+  const store = new MemoryStore();
+  const world = makeWorld({ store, limits: { stepRetries: 0 } });
+  const id = await world.open({ record: ["lif.v"] });
+  await world.post(id, new Float32Array(4 * 6), "?wait=true");
+  world.executor.fails = () => true;
+  await world.post(id, new Float32Array(4 * 6), "?wait=true");
+  await world.clock.advance(2_000);
+  const next = makeWorld({ store, limits: { noticeSeconds: 30 } });
+  for (const bytes of store.files.values()) next.service.resume(decodeSession(bytes));
+  const client = new EventClient(await next.send(`/v1/sessions/${id}/outputs`));
+  await next.clock.advance(280_000);
+  await next.send(`/v1/sessions/${id}`, { method: "DELETE" });
+  await client.ended();
+  const names = ["open", "output", "error", "rolled_back", "notice", "end"] as const;
+  expect(client.events.map(({ event }) => event)).toEqual([...names]);
+  const { OpenEvent, OutputEvent, ErrorEvent, RolledBackEvent, NoticeEvent, EndEvent } =
+    EVENT_SCHEMAS;
+  [OpenEvent, OutputEvent, ErrorEvent, RolledBackEvent, NoticeEvent, EndEvent].forEach(
+    (schema, i) => {
+      const { data } = client.events[i]!;
+      expect(schema.parse(data)).toEqual(data); // unknown fields would be left out
+    },
+  );
 });
 
 test("docs/errors.md is what tools/gen_errors_doc.ts makes", async () => {

@@ -174,6 +174,8 @@ export interface WorldOptions {
   /** When the device is lost another one is made; `null` from it is a failure to. */
   readonly rebuild?: (executor: FaultyExecutor) => FaultyExecutor | null;
   readonly store?: StateStore;
+  /** Names of sessions; counted when left out. */
+  readonly ids?: () => string;
   readonly plans?: readonly Plan[];
   readonly slots?: number;
   readonly frame?: number;
@@ -238,7 +240,7 @@ export function makeWorld(options: WorldOptions = {}): World {
     models,
     clock,
     limits,
-    ids: () => `session${ids++}`,
+    ids: options.ids ?? (() => `session${ids++}`),
     phase: options.phase,
     observe: observers(metrics.observe, serverEvents.observe),
     store: options.store,
