@@ -122,6 +122,7 @@ export const ERRORS = {
   misconfigured: kind(500, "The gateway has no origin", "Set the variable ORIGIN"),
   no_slot: kind(503, "No slot is free", "Retry after the time given, or close a session"),
   starting: kind(503, "The server is starting", "Retry after the time given"),
+  step_stuck: kind(503, "A step does not end", "Restart the server"),
   draining: kind(503, "The server is stopping", "Use another instance"),
   // Library and command line
   usage: kind(400, "Wrong usage", "See --help"),

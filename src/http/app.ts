@@ -48,6 +48,7 @@ export function createApp(deps: AppDeps): App {
   const routes: Route[] = [
     ["GET", "/", server.index],
     ["GET", "/healthz", server.healthy],
+    ["GET", "/livez", server.live],
     ["GET", "/readyz", server.ready],
     ["GET", "/v1/limits", server.limits],
     ["GET", "/v1/models", server.models],

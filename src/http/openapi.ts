@@ -63,6 +63,12 @@ const ROUTES: readonly RouteConfig[] = [
   },
   {
     method: "get",
+    path: "/livez",
+    summary: "Whether steps end; when they do not, only another process may help",
+    responses: { 200: nothing("They do"), ...problems(503) },
+  },
+  {
+    method: "get",
     path: "/readyz",
     summary: "Whether sessions and chunks are taken",
     responses: { 200: nothing("They are"), ...problems(503) },
@@ -212,7 +218,9 @@ const ROUTES: readonly RouteConfig[] = [
     summary: "Server events for a dashboard",
     request: { headers: lastEventId },
     responses: {
-      200: events("session_opened, session_ended, device_lost, phase, missed; load every second"),
+      200: events(
+        "session_opened, session_ended, device_lost, step_stuck, phase, missed; load every second",
+      ),
       ...problems(406, 429),
     },
   },

@@ -10,10 +10,12 @@ import type { Clock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
 import type { Limits } from "../base/limits.ts";
 import type { Executor, RowState } from "../engine/executor.ts";
-import { restState, stateTensors } from "../model/row_state.ts";
+import { restState } from "../model/row_state.ts";
+import { sessionsOnHost } from "./memory.ts";
 import type { ModelHost } from "./model_host.ts";
 import type { TakenFrame } from "./session_types.ts";
 import type { Session, SlotScheduler } from "./slot_scheduler.ts";
+import type { StepWatchdog } from "./step_watchdog.ts";
 import type { StreamSession } from "./stream_session.ts";
 
 /** An executor that fails is given so long to say that its device is lost. */
@@ -27,6 +29,8 @@ export interface ResidencyOptions {
   readonly host: ModelHost;
   readonly clock: Clock;
   readonly limits: Limits;
+  /** For the steps of a recovery; all other calls the loop watches. */
+  readonly watchdog: StepWatchdog;
   /** The device is gone: the loop should call `recover`, where that is possible. */
   readonly onLost: () => void;
   /** A new session may find room. */
@@ -67,9 +71,8 @@ export class Residency {
   constructor(options: ResidencyOptions) {
     this.#options = options;
     const { host, limits } = options;
-    const rowBytes = stateTensors(host.plan).reduce((bytes, { size }) => bytes + 4 * size, 0);
-    const onHost = Math.floor(limits.parkedBytesMax / Math.max(1, rowBytes));
-    this.capacity = limits.sessionsMax || host.scheduler.slots + onHost;
+    this.capacity = limits.sessionsMax ||
+      host.scheduler.slots + sessionsOnHost(host.plan, limits);
     this.#watch();
   }
 
@@ -231,7 +234,7 @@ export class Residency {
       for (const session of this.#members) session.numericsChanged(was, numerics);
     }
     try {
-      await this.#seat([...this.#toRestore]);
+      await this.#options.watchdog.during(this.#seat([...this.#toRestore]));
       await this.#replay([...this.#toRestore]);
     } catch {
       this.#lose(); // whatever it was, another device may do better, later
@@ -337,7 +340,8 @@ export class Residency {
         const { input, reset } = seat.journal[at]!;
         return this.#scheduler.submit(seat.slot!, input, { fresh: reset });
       });
-      const error = await this.#scheduler.step().then(() => null, (cause: unknown) => cause);
+      const error = await this.#options.watchdog.during(this.#scheduler.step())
+        .then(() => null, (cause: unknown) => cause);
       if (error !== null && await this.wasLost(error)) return;
       round.forEach(([session, cursor], i) => {
         const { seat } = session;

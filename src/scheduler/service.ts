@@ -8,7 +8,6 @@ import { GanglionError } from "../base/errors.ts";
 import { type IdSource, randomId } from "../base/ids.ts";
 import type { Limits } from "../base/limits.ts";
 import type { SessionImage, Snapshot } from "../checkpoint/mod.ts";
-import { Admission } from "./admission.ts";
 import type { Chunk, ChunkInput } from "./chunk.ts";
 import { IdleWatch } from "./idle_watch.ts";
 import { KeyCounts } from "./key_counts.ts";
@@ -16,8 +15,8 @@ import { LifetimeWatch } from "./lifetime_watch.ts";
 import type { ModelHost } from "./model_host.ts";
 import { type ModelStats, statsOf } from "./model_stats.ts";
 import type { Observer } from "./observer.ts";
-import { Residency } from "./residency.ts";
 import { Seat } from "./seat.ts";
+import { modelNamed, type ServedModel, serveModel } from "./served_model.ts";
 import {
   checkRange,
   expiring,
@@ -27,6 +26,7 @@ import {
   type Phase,
   phaseError,
   type ServiceOptions,
+  stuckError,
 } from "./service_types.ts";
 import {
   captureSessions,
@@ -34,23 +34,16 @@ import {
   forkSession,
   readSnapshot,
   restoreSnapshot,
-  type StateParts,
 } from "./session_states.ts";
 import { StateKeeper } from "./state_keeper.ts";
-import { StepLoop } from "./step_loop.ts";
 import type { EndReason, SessionOptions } from "./session_types.ts";
 import { type Origin, StreamSession } from "./stream_session.ts";
 import { Tombstones } from "./tombstones.ts";
 
-/** What the service keeps for a model beside its host. */
-interface Served extends StateParts {
-  readonly admission: Admission;
-}
-
 /** What the service keeps for a session beside itself. */
 interface Live {
   readonly session: StreamSession;
-  readonly served: Served;
+  readonly served: ServedModel;
   readonly idle: IdleWatch;
   readonly life: LifetimeWatch;
 }
@@ -59,7 +52,7 @@ export class Service {
   readonly clock: Clock;
   readonly limits: Limits;
   readonly #ids: IdSource;
-  readonly #served = new Map<string, Served>();
+  readonly #served = new Map<string, ServedModel>();
   readonly #live = new Map<string, Live>();
   readonly #gone: Tombstones;
   readonly #keeper: StateKeeper | null;
@@ -102,7 +95,9 @@ export class Service {
     });
     for (const host of models) {
       assert(!this.#served.has(host.id), `model id "${host.id}" is used once`);
-      this.#served.set(host.id, this.#serve(host));
+      const onLostForGood = (served: ServedModel) => this.#lose(served);
+      const parts = { clock, limits, observe, say, onLostForGood };
+      this.#served.set(host.id, serveModel(host, parts));
     }
   }
 
@@ -120,13 +115,13 @@ export class Service {
   }
 
   model(id: string): ModelHost {
-    return this.#servedModel(id).host;
+    return modelNamed(this.#served, id).host;
   }
 
   /** Starts a session at rest; see `OpenOptions`. */
   async open(options: OpenOptions = {}): Promise<StreamSession> {
     this.#assertPhase();
-    const served = this.#servedModel(options.model);
+    const served = modelNamed(this.#served, options.model);
     const { ttlSecondsMax, ttlSeconds, waitSecondsMax } = this.limits;
     checkRange("ttl_s", options.ttlSeconds ?? 0, ttlSecondsMax);
     checkRange("wait_s", options.waitSeconds ?? 0, waitSecondsMax);
@@ -257,7 +252,7 @@ export class Service {
    * not served or has changed.
    */
   resume(image: SessionImage): StreamSession {
-    const served = this.#servedModel(image.model);
+    const served = modelNamed(this.#served, image.model);
     assert(!this.#live.has(image.id), "a session is resumed once");
     checkImage(served.host, image, this.limits);
     const seat = new Seat(image.state, image.timeline.stepsDone);
@@ -268,9 +263,15 @@ export class Service {
     return session;
   }
 
+  /** Throws `step_stuck` while a step has been running for too long: only a new process may help. */
+  assertLive(): void {
+    for (const { watchdog } of this.#served.values()) if (watchdog.isStuck) throw stuckError();
+  }
+
   /** Throws unless every model can take sessions and chunks. */
   assertReady(): void {
     this.#assertPhase();
+    this.assertLive();
     for (const { residency } of this.#served.values()) if (residency.isLost) throw lostError();
   }
 
@@ -345,66 +346,12 @@ export class Service {
     if (this.#phase !== "ready") throw phaseError(this.#phase);
   }
 
-  #serve(host: ModelHost): Served {
-    const { clock, limits } = this;
-    const residency = new Residency({
-      host,
-      clock,
-      limits,
-      onLost: () => {
-        this.#observe({ kind: "device_lost", model: host.id });
-        if (host.canRebuild) served.loop.start();
-        else this.#lose(served);
-      },
-      onRoom: () => served.admission.admit(),
-    });
-    const served: Served = {
-      host,
-      residency,
-      loop: new StepLoop({
-        host,
-        residency,
-        clock,
-        retries: limits.stepRetries,
-        gatherMs: limits.stepGatherMs,
-        onStep: (step) => this.#observe({ kind: "step", model: host.id, step }),
-      }),
-      admission: new Admission({
-        clock,
-        waitingMax: limits.waitingSessionsMax,
-        slots: limits.sessionsMax || host.scheduler.slots,
-        slotsFree: () => residency.room,
-      }),
-    };
-    return served;
-  }
-
   /** The device can do no more, and there is no other: every session on it ends. */
-  #lose(served: Served): void {
+  #lose(served: ServedModel): void {
     served.admission.refuseAll(lostError());
     for (const live of [...this.#live.values()]) {
       if (live.served === served) this.end(live.session, "device_lost");
     }
-  }
-
-  #servedModel(id: string | undefined): Served {
-    if (id === undefined) {
-      const [only, ...others] = this.#served.values();
-      if (only !== undefined && others.length === 0) return only;
-      const models = [...this.#served.keys()];
-      throw new GanglionError(
-        "model_required",
-        `Name one of the served models: ${models.join(", ")}`,
-        { models },
-      );
-    }
-    const served = this.#served.get(id);
-    if (served === undefined) {
-      throw new GanglionError("model_unknown", `No model is served under this name`, {
-        models: [...this.#served.keys()],
-      });
-    }
-    return served;
   }
 
   async #capture(sessions: readonly StreamSession[]): Promise<[StreamSession, SessionImage][]> {
@@ -416,14 +363,14 @@ export class Service {
     return images;
   }
 
-  #servedFor(session: StreamSession): Served {
+  #servedFor(session: StreamSession): ServedModel {
     const live = this.#live.get(session.id);
     if (live?.session !== session) throw session.goneError();
     return live.served;
   }
 
   #start(
-    served: Served,
+    served: ServedModel,
     options: Pick<SessionOptions, OwnOptions>,
     origin: Origin,
   ): StreamSession {

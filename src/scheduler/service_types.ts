@@ -19,7 +19,7 @@ export interface ServiceOptions {
   readonly phase?: Phase;
   /** Keeps sessions beyond the end of the process. */
   readonly store?: StateStore;
-  /** Gets a line when a checkpoint could not be kept. */
+  /** Gets a line when a checkpoint could not be kept, or a step does not end. */
   readonly say?: (line: string) => void;
   readonly observe?: Observer;
 }
@@ -64,6 +64,12 @@ export function phaseError(phase: Phase): GanglionError {
 
 export function lostError(): GanglionError {
   return new GanglionError("device_lost", "The device of this model was lost", {
+    retry_after_s: 1,
+  });
+}
+
+export function stuckError(): GanglionError {
+  return new GanglionError("step_stuck", "A step has been running for longer than it may", {
     retry_after_s: 1,
   });
 }

@@ -77,6 +77,18 @@ describe("a batch larger than one submit", () => {
   }
 });
 
+test("the parts of a step are told, together no longer than the step", async () => {
+  const plan = mlpPlan(2, "lif", 0);
+  const executor = await create(plan, { slots: 2, frame: 4 });
+  const input = new Random(1).spikes(4 * plan.sampleSize);
+  const begin = performance.now();
+  await executor.step([{ slot: 0, steps: 4, fresh: true, input }]);
+  const took = performance.now() - begin;
+  const { uploadMs, computeMs, readbackMs } = executor.phases;
+  for (const part of [uploadMs, computeMs, readbackMs]) expect(part).toBeGreaterThan(0);
+  expect(uploadMs + computeMs + readbackMs).toBeLessThan(took);
+});
+
 test("recording changes no bit and any set of names works", async () => {
   const plan = recurrentPlan(7);
   const executor = await create(plan, { slots: 2, frame: 5 });

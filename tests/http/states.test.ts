@@ -181,8 +181,10 @@ describe("POST …/fork", () => {
     expect(await run(world, parent, tail)).toEqual(wanted);
   });
 
-  test("sessions are bounded by the memory for parked states", async () => {
-    const world = makeWorld({ slots: 1, limits: { parkedBytesMax: 24 } });
+  test("sessions are bounded by the memory for states and rings beside the slots", async () => {
+    // Three f32 of state and its ring for each.
+    const limits = { ringBytesMax: 1000, parkedBytesMax: 2 * 1012 };
+    const world = makeWorld({ slots: 1, limits });
     const parent = await world.open();
     for (let i = 0; i < 2; i++) {
       expect((await post(world, `/v1/sessions/${parent}/fork`)).status).toBe(201);
