@@ -28,7 +28,12 @@ export const LIMITS = {
   checkpointMs: limit(1000, 1, 2 ** 31, "time until a change of a session is kept on disk"),
   journalBytesMax: limit(16 << 20, 1, 2 ** 32, "input bytes kept per session since its checkpoint"),
   bodyBytesMax: limit(64 << 20, 1, 2 ** 31, "a body is held whole in memory"),
-  controlBytesMax: limit(64 << 10, 1, 2 ** 31, "a JSON body that is no chunk"),
+  controlBytesMax: limit(
+    64 << 10,
+    1,
+    2 ** 31,
+    "a JSON body that is no chunk; a state in it comes on top",
+  ),
   answerBytesMax: limit(64 << 20, 1, 2 ** 31, "f32 bytes of outputs in one answer to ?wait=true"),
   queueStepsMax: limit(65_536, 1, 2 ** 31, "time steps waiting per session"),
   queueBytesMax: limit(64 << 20, 1, 2 ** 32, "input bytes waiting per session"),

@@ -48,6 +48,11 @@ const outputsQuery = z.object({
   last_event_id: z.string().optional(),
   ticket: z.string().optional().openapi({ description: "Instead of a key, once" }),
 });
+const inexactQuery = z.object({
+  allow_inexact: z.enum(["true", "false"]).optional().openapi({
+    description: "Also take a state of another numerics tag",
+  }),
+});
 const lastEventId = z.object({ "Last-Event-ID": z.string().optional() });
 const events = (description: string) => ({
   description,
@@ -96,7 +101,7 @@ const ROUTES: readonly RouteConfig[] = [
     method: "post",
     path: "/v1/sessions",
     summary: "Open a session",
-    request: { body: { content: json(CreateSession) } },
+    request: { query: inexactQuery, body: { content: json(CreateSession) } },
     responses: {
       201: {
         ...answer("The session", SessionView),
@@ -255,11 +260,7 @@ const ROUTES: readonly RouteConfig[] = [
     summary: "Replace the session's state",
     request: {
       params: session,
-      query: z.object({
-        allow_inexact: z.enum(["true", "false"]).optional().openapi({
-          description: "Also take a state of another numerics tag",
-        }),
-      }),
+      query: inexactQuery,
       body: { required: true, content: { "application/octet-stream": binary } },
     },
     responses: {

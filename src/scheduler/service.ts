@@ -34,6 +34,7 @@ import {
   forkSession,
   readSnapshot,
   restoreSnapshot,
+  takeSlot,
 } from "./session_states.ts";
 import { StateKeeper } from "./state_keeper.ts";
 import type { EndReason, SessionOptions } from "./session_types.ts";
@@ -114,11 +115,12 @@ export class Service {
     return [...this.#served.values()].map(({ host }) => host);
   }
 
-  model(id: string): ModelHost {
+  /** A model by its id, which may be left out when one is served. */
+  model(id?: string): ModelHost {
     return modelNamed(this.#served, id).host;
   }
 
-  /** Starts a session at rest; see `OpenOptions`. */
+  /** Starts a session, at rest unless it brings a state; see `OpenOptions`. */
   async open(options: OpenOptions = {}): Promise<StreamSession> {
     this.#assertPhase();
     const served = modelNamed(this.#served, options.model);
@@ -139,8 +141,9 @@ export class Service {
       isCounted = false;
     };
     try {
+      const { snapshot } = options;
       // Awaited here: who opens may be sent away before anybody else listens.
-      return await served.admission.enter(
+      const session = await served.admission.enter(
         () => {
           if (served.residency.isLost) throw lostError();
           uncount();
@@ -154,11 +157,13 @@ export class Service {
             framePeriodMs: options.framePeriodMs ?? 0,
             predictor,
             createdAtMs: this.clock.wallMs(),
-          }, { seat: new Seat() });
+          }, { seat: new Seat(snapshot?.state, snapshot?.step) });
         },
         waitMs,
         options.signal,
       );
+      if (snapshot !== undefined) await takeSlot(served, session);
+      return session;
     } finally {
       uncount();
     }
@@ -315,9 +320,10 @@ export class Service {
   close(): void {
     this.#enterPhase("draining");
     this.#keeper?.stop();
-    for (const { admission, residency } of this.#served.values()) {
+    for (const { admission, residency, watchdog } of this.#served.values()) {
       admission.refuseAll(new GanglionError("draining", "The server is stopping"));
       residency.stop();
+      watchdog.stop();
     }
     for (const { session } of [...this.#live.values()]) this.end(session, "drained");
     this.#gone.clear();

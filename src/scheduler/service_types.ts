@@ -3,6 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
 import type { IdSource } from "../base/ids.ts";
 import type { Limits } from "../base/limits.ts";
+import type { Snapshot } from "../checkpoint/mod.ts";
 import type { ModelHost } from "./model_host.ts";
 import type { Observer } from "./observer.ts";
 import type { Notice } from "./session_types.ts";
@@ -38,6 +39,8 @@ export interface OpenOptions {
   readonly framePeriodMs?: number;
   /** Outputs carry the running prediction of the model's readout. */
   readonly readout?: boolean;
+  /** Begins with this state at its step, instead of at rest with step 0. */
+  readonly snapshot?: Snapshot;
   /** Aborted when who asked has left. */
   readonly signal?: AbortSignal;
 }

@@ -3,7 +3,7 @@
  * not end within the limit makes the process count as not live, until it ends after all. Nothing is cut:
  * an executor that hangs can be helped only by who can start another process.
  */
-import type { Clock } from "../base/clock.ts";
+import type { Clock, Timer } from "../base/clock.ts";
 
 export interface StepWatchdogOptions {
   readonly clock: Clock;
@@ -17,6 +17,7 @@ export interface StepWatchdogOptions {
 
 export class StepWatchdog {
   readonly #options: StepWatchdogOptions;
+  readonly #timers = new Set<Timer>();
   #stuck = 0;
 
   constructor(options: StepWatchdogOptions) {
@@ -39,14 +40,21 @@ export class StepWatchdog {
       this.#stuck++;
       onStuck(secondsMax);
     });
+    this.#timers.add(timer);
     try {
       return await call;
     } finally {
       timer.cancel();
+      this.#timers.delete(timer);
       if (isStuck) {
         this.#stuck--;
         onFree(Math.round((clock.now() - begin) / 1000));
       }
     }
+  }
+
+  /** What runs is watched no more. */
+  stop(): void {
+    for (const timer of this.#timers) timer.cancel();
   }
 }

@@ -1,5 +1,7 @@
 /** API §2: the state as a resource: read, replace, fork, park; more sessions than slots. */
 import { describe, expect, test } from "bun:test";
+import { encodeSnapshot } from "../../src/checkpoint/mod.ts";
+import { restState } from "../../src/model/row_state.ts";
 import { Random } from "../support/plans.ts";
 import { EventClient } from "./support/events.ts";
 import { expectProblem } from "./support/problems.ts";
@@ -138,6 +140,90 @@ describe("GET and PUT …/state", () => {
     const whole = Float32Array.from([...stream(1, 5), ...rest]);
     const wanted = [...await onePass(world.plan, whole)].slice(15);
     expect(await run(world, id, rest)).toEqual(wanted);
+  });
+});
+
+describe("state in POST /v1/sessions", () => {
+  const base64 = (file: Uint8Array): string => Buffer.from(file).toString("base64");
+  const create = (world: World, body: object, query = "") =>
+    world.send(`/v1/sessions${query}`, {
+      method: "POST",
+      body: JSON.stringify(body),
+      headers: { "content-type": "application/json" },
+    });
+
+  test("the session goes on from the snapshot, in a slot, with a time-line of its own", async () => {
+    const world = makeWorld();
+    const first = await world.open();
+    const whole = stream(1, 20);
+    await run(world, first, whole.slice(0, 7 * 6));
+    const state = base64(await snapshot(world, first));
+    const late = await run(world, first, whole.slice(7 * 6));
+    const answer = await create(world, { state, ttl_s: 9 });
+    expect(answer.status).toBe(201);
+    const view = await answer.json() as { id: string };
+    expect(view).toMatchObject({
+      state: "active",
+      slot: 1,
+      ttl_s: 9,
+      steps_done: 7,
+      next_chunk_seq: 0,
+      epoch: 1,
+      epochs: [{ epoch: 1, from_step: 7 }],
+    });
+    expect(await run(world, view.id, whole.slice(7 * 6))).toEqual(late);
+  });
+
+  test("it waits for a slot as any other, and may be larger than other bodies", async () => {
+    const world = makeWorld({ slots: 1, limits: { controlBytesMax: 100 } });
+    const id = await world.open();
+    await run(world, id, stream(1, 5));
+    const state = base64(await snapshot(world, id));
+    expect(state.length).toBeGreaterThan(100);
+    await expectProblem(await create(world, { state }), "no_slot");
+    const waiting = create(world, { state, wait_s: 5 });
+    await settle();
+    await world.send(`/v1/sessions/${id}`, { method: "DELETE" });
+    expect(await (await waiting).json()).toMatchObject({ state: "active", steps_done: 5 });
+  });
+
+  test("what no snapshot of this model is, is refused, and takes no slot", async () => {
+    const world = makeWorld({ plans: [makeWorld().plan, leakyPlan()], slots: 1 });
+    const id = await world.open({ model: "spiking" });
+    const file = await snapshot(world, id);
+    await world.send(`/v1/sessions/${id}`, { method: "DELETE" });
+    const flipped = file.slice();
+    flipped[flipped.length - 1]! ^= 1;
+    const spiking = { model: "spiking" };
+    const cases = [
+      [{ ...spiking, state: base64(flipped) }, "snapshot_refused", { reason: "checksum" }],
+      [{ model: "leaky", state: base64(file) }, "snapshot_refused", { reason: "model" }],
+      [{ ...spiking, state: base64(file.slice(0, -1)) }, "snapshot_unreadable", {}],
+      [{ ...spiking, state: "no base64!" }, "snapshot_unreadable", {}],
+      [{ ...spiking, state: "" }, "snapshot_unreadable", {}],
+      [{ ...spiking, state: 7 }, "invalid_body", {}],
+      [{ state: base64(file) }, "model_required", {}],
+      [{ ...spiking, state: "A".repeat(2_000_000) }, "body_too_large", {}],
+    ] as const;
+    for (const [body, code, facts] of cases) {
+      await expectProblem(await create(world, body), code, facts);
+    }
+    expect(world.service.allSessions()).toEqual([]);
+    expect((await create(world, { ...spiking, state: base64(file) })).status).toBe(201);
+  });
+
+  test("another numerics tag only with allow_inexact", async () => {
+    const world = makeWorld();
+    const other = encodeSnapshot(world.plan, {
+      state: restState(world.plan),
+      step: 3,
+      numerics: "other",
+    });
+    const body = { state: base64(other) };
+    await expectProblem(await create(world, body), "snapshot_refused", { reason: "numerics" });
+    await expectProblem(await create(world, body, "?allow_inexact=1"), "invalid_query");
+    const answer = await create(world, body, "?allow_inexact=true");
+    expect(await answer.json()).toMatchObject({ steps_done: 3 });
   });
 });
 
