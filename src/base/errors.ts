@@ -69,7 +69,7 @@ export const ERRORS = {
   ),
   rolled_back: kind(
     409,
-    "The session was rolled back and its step numbers are used again",
+    "The session goes on in another epoch",
     "Go on from to_step with next_chunk_seq, or accept with Session-Epoch: <epoch>",
   ),
   after_failed_chunk: kind(

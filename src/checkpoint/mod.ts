@@ -4,6 +4,7 @@ export type {
   ChunkImage,
   OtherImage,
   OutputImage,
+  RingImage,
   SessionImage,
   SpanImage,
   TimelineImage,

@@ -14,7 +14,7 @@ import {
 } from "./safetensors.ts";
 import type { OutputImage, SessionImage } from "./session_image.ts";
 
-const FORMAT = "ganglion-session-1";
+const FORMAT = "ganglion-session-2";
 const HEADER_BYTES_MAX = 1 << 28;
 
 export function encodeSession(image: SessionImage): Uint8Array<ArrayBuffer> {

@@ -58,6 +58,16 @@ export interface OtherImage {
   readonly position: PositionImage;
 }
 
+/** What a ring knows of events that it does not hold any more. */
+export interface RingImage {
+  /** Where the time-line began: the session's first step, or the last state that was put in. */
+  readonly begin: { readonly epoch: number; readonly step: number };
+  /** The newest event of it that was dropped. */
+  readonly lastDropped: PositionImage | null;
+  /** The newest event before it. */
+  readonly clearedTo: PositionImage | null;
+}
+
 export interface SessionImage {
   readonly id: string;
   readonly model: string;
@@ -78,6 +88,7 @@ export interface SessionImage {
   readonly events: readonly (OutputImage | OtherImage)[];
   /** How many of the oldest events somebody has read. */
   readonly eventsReceived: number;
+  readonly ring: RingImage;
   /** null: rest. */
   readonly state: RowState | null;
 }

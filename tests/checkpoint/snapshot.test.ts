@@ -242,6 +242,7 @@ describe("a session's checkpoint", () => {
       },
       { kind: "error", position: { epoch: 1, step: 5, part: 1 } },
     ],
+    ring: { begin: { epoch: 1, step: 0 }, lastDropped: null, clearedTo: null },
     eventsReceived: 1,
     state,
   };
@@ -261,7 +262,7 @@ describe("a session's checkpoint", () => {
       expect(() => decodeSession(bytes.slice(0, at))).toThrow(GanglionError);
     }
     expect(verdict(bytes)).toBe("snapshot_refused format");
-    expect(() => decodeSession(file)).toThrow("no ganglion-session-1");
+    expect(() => decodeSession(file)).toThrow("no ganglion-session-2");
   });
 });
 

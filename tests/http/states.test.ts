@@ -74,6 +74,92 @@ describe("GET and PUT …/state", () => {
     await expectProblem(repeat, "outputs_gone");
   });
 
+  test("open says what is missing of the new time-line, and nothing of the one before", async () => {
+    // An event of 4 steps takes 48 + 128 bytes: two fit.
+    const world = makeWorld({ limits: { ringBytesMax: 400 } });
+    const id = await world.open();
+    for (const seed of [1, 2, 3, 4]) await run(world, id, stream(seed, 4));
+    const early = await world.open();
+    await run(world, early, stream(9, 5));
+    await put(world, id, await snapshot(world, early));
+    const opening = async (last?: string) => {
+      const headers: Record<string, string> = last === undefined ? {} : { "last-event-id": last };
+      const events = new EventClient(await world.send(`/v1/sessions/${id}/outputs`, { headers }));
+      await settle();
+      await events.leave();
+      const { data } = events.named("open")[0]!;
+      return { ...data, ids: events.named("output").map((each) => each.id) };
+    };
+    const nothing = { epoch: 2, next_start_step: 5, missing: null, ids: [] };
+    expect(await opening()).toEqual({ ...nothing, resume: "start" });
+    expect(await opening("1-16")).toEqual({ ...nothing, resume: "full" });
+    // Outputs after these were emptied with the ring, and cannot be told any more.
+    for (const last of ["1-4", "1-12"]) {
+      expect(await opening(last)).toEqual({ ...nothing, resume: "reset" });
+    }
+    for (const seed of [5, 6, 7]) await run(world, id, stream(seed, 4));
+    const rest = { epoch: 2, next_start_step: 9, ids: ["2-13", "2-17"] };
+    const missing = { from_step: 5, to_step: 9 };
+    expect(await opening()).toEqual({ ...rest, resume: "start", missing });
+    expect(await opening("1-16")).toEqual({ ...rest, resume: "partial", missing });
+    expect(await opening("1-4")).toEqual({ ...rest, resume: "reset", missing });
+    expect(await opening("2-9")).toEqual({ ...rest, resume: "full", missing: null });
+  });
+
+  test("a chunk that knows only an older epoch is refused after PUT state and reset; a repeat is not", async () => {
+    const world = makeWorld();
+    const id = await world.open();
+    const chunk = stream(1, 5);
+    const wanted = await run(world, id, chunk);
+    const send = (values: Float32Array, headers: Record<string, string>) =>
+      world.post(id, values, "", headers);
+    const stale = async (epoch: number, at: Record<string, number>, headers = {}) => {
+      const answer = await send(stream(2, 3), { "session-epoch": String(epoch), ...headers });
+      await expectProblem(answer, "rolled_back", at);
+    };
+    await put(world, id, await snapshot(world, id));
+    await stale(1, { epoch: 2, to_step: 5, next_chunk_seq: 1 });
+    await stale(1, { epoch: 2, to_step: 5, next_chunk_seq: 1 }, { "chunk-seq": "1" });
+    expect((await send(stream(2, 3), { "session-epoch": "2" })).status).toBe(202);
+    await settle();
+    await post(world, `/v1/sessions/${id}/reset`);
+    await stale(2, { epoch: 3, to_step: 8, next_chunk_seq: 2 });
+    // Nothing was rolled back: without an epoch a chunk goes through.
+    expect((await send(stream(3, 1), {})).status).toBe(202);
+    const repeat = await send(chunk, { "chunk-seq": "0", "session-epoch": "1" });
+    expect([repeat.status, (await repeat.json()).seq]).toEqual([202, 0]);
+    const inTime = await world.open();
+    expect(await run(world, inTime, chunk)).toEqual(wanted);
+  });
+
+  test("a chunk with reset: its own epoch may be the old one, what follows knows the new one", async () => {
+    const world = makeWorld();
+    const id = await world.open();
+    const send = (body: object, headers: Record<string, string>) =>
+      world.send(`/v1/sessions/${id}/chunks`, {
+        method: "POST",
+        body: JSON.stringify(body),
+        headers: { "content-type": "application/json", ...headers },
+      });
+    const data = [[0, 0, 1, 0, 0, 0]];
+    const gate = Promise.withResolvers<void>();
+    world.executor.gate = gate.promise;
+    const first = { "session-epoch": "1", "chunk-seq": "0" };
+    const taken = await send({ data, reset: true }, first);
+    expect([taken.status, (await taken.json()).epoch]).toEqual([202, 2]);
+    // While it waits and after it ran the same holds.
+    const verdicts = async () => {
+      const next = { "chunk-seq": "1", "session-epoch": "1" };
+      await expectProblem(await send({ data }, next), "rolled_back", { epoch: 2 });
+      expect((await send({ data, reset: true }, first)).status).toBe(202);
+    };
+    await verdicts();
+    gate.resolve();
+    await settle();
+    await verdicts();
+    expect((await send({ data }, { "session-epoch": "2" })).status).toBe(202);
+  });
+
   test("the state is that of a frame boundary, also while frames wait; restoring is refused then", async () => {
     const world = makeWorld({ frame: 4 });
     const id = await world.open();
