@@ -4,6 +4,7 @@ export type {
   ChunkImage,
   OtherImage,
   OutputImage,
+  ReadoutImage,
   RingImage,
   SessionImage,
   SpanImage,

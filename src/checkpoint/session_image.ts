@@ -68,6 +68,14 @@ export interface RingImage {
   readonly clearedTo: PositionImage | null;
 }
 
+/** A running prediction: sums or maxima a class, in f64 as they are kept. */
+export interface ReadoutImage {
+  /** Its name, since another kind could not go on from it. */
+  readonly readout: string;
+  readonly steps: number;
+  readonly scores: Float64Array;
+}
+
 export interface SessionImage {
   readonly id: string;
   readonly model: string;
@@ -89,6 +97,8 @@ export interface SessionImage {
   /** How many of the oldest events somebody has read. */
   readonly eventsReceived: number;
   readonly ring: RingImage;
+  /** null: nobody asked for predictions. */
+  readonly readout: ReadoutImage | null;
   /** null: rest. */
   readonly state: RowState | null;
 }

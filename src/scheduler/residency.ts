@@ -13,7 +13,7 @@ import type { Executor, RowState } from "../engine/executor.ts";
 import { restState } from "../model/row_state.ts";
 import { sessionsOnHost } from "./memory.ts";
 import type { ModelHost } from "./model_host.ts";
-import type { TakenFrame } from "./session_types.ts";
+import type { RanFrame } from "./session_types.ts";
 import type { Session, SlotScheduler } from "./slot_scheduler.ts";
 import type { StepWatchdog } from "./step_watchdog.ts";
 import type { StreamSession } from "./stream_session.ts";
@@ -171,12 +171,13 @@ export class Residency {
   }
 
   /** A frame ran and its outputs were told. */
-  ran(session: StreamSession, { input, steps, chunk, reset }: TakenFrame): void {
+  ran(session: StreamSession, { input, steps, chunk, reset, readoutBefore }: RanFrame): void {
     this.touch(session);
     if (!this.#host.canRebuild) return;
     const { seat } = session;
     const isSmallPart = input.buffer.byteLength > 2 * input.byteLength;
-    seat.note({ input: isSmallPart ? input.slice() : input, steps, reset, seq: chunk.seq });
+    const own = isSmallPart ? input.slice() : input;
+    seat.note({ input: own, steps, reset, seq: chunk.seq, readoutBefore });
     const { checkpointSteps, journalBytesMax } = this.#options.limits;
     if (seat.journalSteps >= checkpointSteps || seat.journalBytes >= journalBytesMax) {
       this.#due.add(session);
@@ -351,10 +352,10 @@ export class Residency {
           cursor.failed = 0;
           this.counts.framesReplayed++;
         } else if (++cursor.failed > stepRetries && session.endReason === null) {
-          const { seq } = seat.journal[cursor.at]!;
+          const { seq, readoutBefore } = seat.journal[cursor.at]!;
           const toStep = seat.baseStep + cursor.step;
           seat.cutJournal(cursor.at);
-          session.rollBack(toStep, seq);
+          session.rollBack(toStep, seq, readoutBefore);
         }
       });
     }

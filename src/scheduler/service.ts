@@ -239,7 +239,8 @@ export class Service {
     const served = this.#servedFor(session);
     return forkSession(served, session, (seat) => {
       this.#keySessions.enter(session.options.owner);
-      const predictor = session.options.predictor && served.host.makePredictor();
+      const { predictor: parents } = session.options;
+      const predictor = parents && served.host.makePredictor(parents.save());
       const own = { id: this.#ids(), createdAtMs: this.clock.wallMs(), predictor };
       return this.#start(served, { ...session.options, ...own }, { seat });
     });
@@ -261,9 +262,9 @@ export class Service {
     assert(!this.#live.has(image.id), "a session is resumed once");
     checkImage(served.host, image, this.limits);
     const seat = new Seat(image.state, image.timeline.stepsDone);
+    const predictor = image.readout && served.host.makePredictor(image.readout);
     this.#keySessions.enter(image.owner);
-    // A running prediction is no part of a checkpoint; it does not go on.
-    const session = this.#start(served, { ...image, predictor: null }, { seat, image });
+    const session = this.#start(served, { ...image, predictor }, { seat, image });
     if (session.hasFrame) served.loop.wake(session);
     return session;
   }

@@ -5,7 +5,7 @@
  */
 import { assert } from "../base/assert.ts";
 import { GanglionError } from "../base/errors.ts";
-import type { SessionImage } from "../checkpoint/mod.ts";
+import type { ReadoutImage, SessionImage } from "../checkpoint/mod.ts";
 import { Chunk, type ChunkInput } from "./chunk.ts";
 import { EVENT_BYTES, Outbox, type OutboxEvent, type OutputEvent } from "./outbox.ts";
 import { OutputReader, type ReadFrom } from "./reader.ts";
@@ -15,6 +15,7 @@ import type {
   EndReason,
   Epoch,
   Notice,
+  RanFrame,
   SessionOptions,
   SessionSurroundings,
   TakenFrame,
@@ -184,8 +185,11 @@ export class StreamSession {
     this.#tellReaders();
   }
 
-  /** For the service: the seat holds the state at an earlier step; chunks from `seq` on are lost. */
-  rollBack(toStep: number, seq: number): void {
+  /**
+   * For the service: the seat holds the state at an earlier step, at which the running prediction was
+   * this; chunks from `seq` on are lost.
+   */
+  rollBack(toStep: number, seq: number, readout: ReadoutImage | null): void {
     for (const chunk of this.#forgetFrom(seq)) {
       chunk.fail(
         new GanglionError("rolled_back", `Chunk ${chunk.seq} was lost with the device`, {
@@ -197,6 +201,7 @@ export class StreamSession {
       );
     }
     this.#taken = null;
+    if (readout !== null) this.options.predictor?.load(readout);
     this.#tellRollBack(toStep);
     this.#around.onActivity(this);
     this.#tellReaders();
@@ -224,7 +229,7 @@ export class StreamSession {
 
   /** For the service: all of the session but its state, as data that does not change any more. */
   image(): Omit<SessionImage, "modelDigest" | "numerics" | "state"> {
-    const { id, model, owner, ttlSeconds, record, outputs, framePeriodMs, createdAtMs } =
+    const { id, model, owner, ttlSeconds, record, outputs, framePeriodMs, createdAtMs, predictor } =
       this.options;
     this.#freedAtImage = this.#freed;
     const { events } = this.outbox;
@@ -243,6 +248,7 @@ export class StreamSession {
       ),
       eventsReceived: this.outbox.receivedCount,
       ring: this.outbox.past,
+      readout: predictor?.save() ?? null,
     };
   }
 
@@ -285,7 +291,7 @@ export class StreamSession {
   }
 
   /** For the loop: the taken frame ran. */
-  commit({ data, probes }: Outputs): TakenFrame {
+  commit({ data, probes }: Outputs): RanFrame {
     const taken = this.#release();
     const { chunk, steps, reset } = taken;
     const startStep = this.stepsDone;
@@ -294,6 +300,7 @@ export class StreamSession {
       chunk.epoch = this.epoch;
     }
     this.#restNext = false;
+    const readoutBefore = this.options.predictor?.save() ?? null;
     const position = this.#timeline.advance(steps);
     const head = { kind: "output", position, chunk, startStep, steps } as const;
     const event: OutputEvent = { ...head, data, probes, ...this.#predict(data, reset) };
@@ -303,7 +310,7 @@ export class StreamSession {
     if (chunk.finished) this.#around.onActivity(this);
     this.#around.onRan(this, chunk);
     this.#tellReaders();
-    return taken;
+    return { ...taken, readoutBefore };
   }
 
   /** For the loop: the step failed. The frame stays at the head, and is given up after `retries`. */
