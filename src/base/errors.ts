@@ -55,7 +55,7 @@ export const ERRORS = {
   not_acceptable: kind(
     406,
     "None of the accepted answer types can be produced",
-    "Accept application/json, application/octet-stream or application/x-npy",
+    "Accept one of the types that the detail lists",
   ),
   session_busy: kind(409, "The session has frames waiting", "Wait until they ran"),
   chunk_running: kind(409, "The chunk is already running", "Wait for its outputs"),

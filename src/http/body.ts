@@ -98,6 +98,17 @@ export async function readJson<T>(
   throw invalidBody(parsed.error);
 }
 
+/** For a route that takes no body: there is none, or an empty JSON object. */
+export async function readNothing(c: Context, limits: BodyLimits): Promise<void> {
+  const bytes = await readBody(c, limits);
+  if (bytes.length === 0) return;
+  mediaTypeOf(c, ["application/json"]);
+  const parsed = NOTHING.safeParse(parseJson(bytes));
+  if (!parsed.success) throw invalidBody(parsed.error);
+}
+
+const NOTHING = z.strictObject({});
+
 /** What zod found, as one sentence and as data. */
 export function invalidBody(error: z.ZodError): GanglionError {
   const issues = error.issues.slice(0, 10).map(({ path, message }) => ({

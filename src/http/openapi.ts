@@ -209,7 +209,10 @@ const ROUTES: readonly RouteConfig[] = [
     path: `${SESSION}/ticket`,
     summary: "A token that opens the outputs of this session once, without a key",
     request: { params: session },
-    responses: { 201: answer("The ticket", TicketView), ...problems(404) },
+    responses: {
+      201: answer("The ticket", TicketView),
+      ...problems(400, 404, 410, 413, 415, 422),
+    },
   },
   {
     method: "get",
@@ -221,12 +224,12 @@ const ROUTES: readonly RouteConfig[] = [
     method: "get",
     path: "/v1/events",
     summary: "Server events for a dashboard",
-    request: { headers: lastEventId },
+    request: { query: outputsQuery.pick({ last_event_id: true }), headers: lastEventId },
     responses: {
       200: events(
         "session_opened, session_ended, device_lost, step_stuck, phase, missed; load every second",
       ),
-      ...problems(406, 429),
+      ...problems(406, 422, 429),
     },
   },
   {
@@ -242,7 +245,10 @@ const ROUTES: readonly RouteConfig[] = [
     path: `${SESSION}/reset`,
     summary: "Put the state back to rest",
     request: { params: session },
-    responses: { 200: answer("The session", SessionView), ...problems(404, 409, 410) },
+    responses: {
+      200: answer("The session", SessionView),
+      ...problems(400, 404, 409, 410, 413, 415, 422),
+    },
   },
   {
     method: "get",
@@ -278,7 +284,7 @@ const ROUTES: readonly RouteConfig[] = [
         ...answer("The new session; parked when no slot is free", SessionView),
         headers: { Location: { schema: { type: "string" }, description: "Its address" } },
       },
-      ...problems(404, 410, 503),
+      ...problems(400, 404, 410, 413, 415, 422, 429, 503),
     },
   },
   {
@@ -286,9 +292,22 @@ const ROUTES: readonly RouteConfig[] = [
     path: `${SESSION}/park`,
     summary: "Take the state off the device; the next chunk brings it back",
     request: { params: session },
-    responses: { 200: answer("The session", SessionView), ...problems(404, 409, 410, 503) },
+    responses: {
+      200: answer("The session", SessionView),
+      ...problems(400, 404, 409, 410, 413, 415, 422, 503),
+    },
   },
 ];
+
+/** The query parameters that the document gives a route; null where it has none. */
+export function queryParameters(method: string, path: string): string[] | null {
+  const template = path.replaceAll(/:(\w+)/g, "{$1}");
+  const route = ROUTES.find((each) =>
+    each.method === method.toLowerCase() && each.path === template
+  );
+  const query = route?.request?.query;
+  return query instanceof z.ZodObject ? Object.keys(query.shape) : null;
+}
 
 export function documentRoutes(registry: Registry): void {
   for (const route of ROUTES) registry.registerPath(route);

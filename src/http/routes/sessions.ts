@@ -2,7 +2,7 @@
 import { GanglionError } from "../../base/errors.ts";
 import { decodeSnapshot, type Snapshot, snapshotBytesMax } from "../../checkpoint/mod.ts";
 import type { ModelHost } from "../../scheduler/mod.ts";
-import { readJson } from "../body.ts";
+import { readJson, readNothing } from "../body.ts";
 import { type AppDeps, type Context, flagOf } from "../context.ts";
 import { describeSession } from "../describe.ts";
 import { CreateSession } from "../schemas.ts";
@@ -49,6 +49,8 @@ export function sessionRoutes({ service, limits, clock }: Deps) {
     get: (c: Context) => c.json(describeSession(service, find(c))),
 
     async reset(c: Context) {
+      find(c); // an ended session answers before its body is read
+      await readNothing(c, bodyLimits);
       const session = find(c);
       session.reset();
       // An epoch that somebody knows of must not come a second time after a crash.
