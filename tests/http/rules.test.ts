@@ -32,7 +32,7 @@ test("every rule has a test", () => {
   expect(rows("api_rules.md").filter(([, , file]) => file === "none")).toEqual([]);
 });
 
-test("docs/asks.md has every thread of the list that it was made from", () => {
+test("docs/asks.md has every thread of its list, where that lies beside the repository", () => {
   const list = sharedFile("research/serving/ASKS.md");
   if (list === null) return; // a clone without the reference material beside it
   const page = readFileSync(join(ROOT, "docs/asks.md"), "utf8");
