@@ -60,6 +60,7 @@ export class Residency {
   readonly #members = new Set<StreamSession>();
   readonly #seated = new Set<StreamSession>(); // the least recently used first
   readonly #due = new Set<StreamSession>();
+  readonly #coming = new Set<StreamSession>(); // slots are kept free for them
   readonly #toRestore = new Set<StreamSession>(); // had a slot when the device was lost
   #watched: Executor | null = null;
   #isLost = false;
@@ -98,7 +99,8 @@ export class Residency {
     if (this.#isLost) return 0;
     const { sessionsMax } = this.#options.limits;
     if (sessionsMax > 0) return Math.max(0, sessionsMax - this.#members.size);
-    return Math.min(this.#scheduler.slotsFree, Math.max(0, this.capacity - this.#members.size));
+    const slotsFree = this.#scheduler.slotsFree - this.#coming.size;
+    return Math.max(0, Math.min(slotsFree, this.capacity - this.#members.size));
   }
 
   /** A new session; it gets a slot if one is free and its state is at rest. */
@@ -109,9 +111,15 @@ export class Residency {
     this.#seated.add(session);
   }
 
+  /** The session began on the host in place of one that would take a slot; `bring` follows. */
+  expect(session: StreamSession): void {
+    this.#coming.add(session);
+  }
+
   /** The session has ended. */
   leave(session: StreamSession): void {
     this.#members.delete(session);
+    this.#coming.delete(session);
     this.#due.delete(session);
     this.#toRestore.delete(session);
     this.#unseat(session);
@@ -127,13 +135,17 @@ export class Residency {
     return this.#seated.has(session);
   }
 
-  /** Gives slots to sessions that have frames, in order, as far as there are any for them. */
-  async bring(wanted: readonly StreamSession[]): Promise<void> {
+  /**
+   * Gives slots to sessions, in order, as far as there are any for them; `mayPark`: also those of
+   * sessions that have nothing waiting.
+   */
+  async bring(wanted: readonly StreamSession[], { mayPark = true } = {}): Promise<void> {
+    for (const session of wanted) this.#coming.delete(session);
     const missing = wanted.filter((session) => session.seat.slot === null);
     if (missing.length === 0) return;
     const begin = this.#options.clock.now();
     const short = missing.length - this.#scheduler.slotsFree;
-    if (short > 0) await this.#park(this.#idle(short));
+    if (short > 0 && mayPark) await this.#park(this.#idle(short));
     await this.#seat(missing);
     this.counts.swapMs += this.#options.clock.now() - begin;
   }

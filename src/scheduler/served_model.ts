@@ -78,15 +78,15 @@ export function modelNamed(
   served: ReadonlyMap<string, ServedModel>,
   id: string | undefined,
 ): ServedModel {
+  const named = id === undefined ? undefined : served.get(id);
+  if (named !== undefined) return named;
+  const [only, ...others] = served.values();
+  if (id === undefined && only !== undefined && others.length === 0) return only;
   const models = [...served.keys()];
-  if (id === undefined && models.length !== 1) {
-    throw new GanglionError(
-      "model_required",
-      `Name one of the served models: ${models.join(", ")}`,
-      { models },
-    );
+  if (id !== undefined) {
+    throw new GanglionError("model_unknown", `No model is served under this name`, { models });
   }
-  const found = served.get(id ?? models[0]!);
-  if (found !== undefined) return found;
-  throw new GanglionError("model_unknown", `No model is served under this name`, { models });
+  throw new GanglionError("model_required", `Name one of the served models: ${models.join(", ")}`, {
+    models,
+  });
 }

@@ -148,7 +148,7 @@ export class Service {
           if (served.residency.isLost) throw lostError();
           uncount();
           this.#keySessions.enter(owner);
-          return this.#start(served, {
+          const session = this.#start(served, {
             id: this.#ids(),
             owner,
             ttlSeconds: options.ttlSeconds ?? ttlSeconds,
@@ -158,6 +158,8 @@ export class Service {
             predictor,
             createdAtMs: this.clock.wallMs(),
           }, { seat: new Seat(snapshot?.state, snapshot?.step) });
+          if (snapshot !== undefined) served.residency.expect(session);
+          return session;
         },
         waitMs,
         options.signal,

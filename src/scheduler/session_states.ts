@@ -68,7 +68,7 @@ export function takeSlot({ loop, residency }: StateParts, session: StreamSession
 
 /** Without a slot it stays on the host, which is no fault. */
 async function bringIfRoom(residency: Residency, session: StreamSession): Promise<void> {
-  if (residency.slotsFree > 0) await residency.bring([session]).catch(() => undefined);
+  await residency.bring([session], { mayPark: false }).catch(() => undefined);
 }
 
 /** What checkpoints hold of sessions, all at one moment; ended ones left out. */

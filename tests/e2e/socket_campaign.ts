@@ -1,7 +1,8 @@
 /**
  * What sockets.test.ts and fuzz.test.ts do in short, at length and against real servers on both runtimes:
  * clients that leave, readers cut and resumed for 2 minutes, random requests from the OpenAPI document.
- * Prints a Markdown page; `npm run campaign sockets` writes it to docs/campaigns/sockets.md.
+ * Prints a Markdown page; `npm run campaign sockets` writes it to docs/campaigns/sockets.md, and
+ * `npm run campaign sockets overload "random requests"` does only these.
  */
 import process from "node:process";
 import { readCommit } from "../../src/runtime/mod.ts";
@@ -117,9 +118,12 @@ const RUNS: readonly [string, Run][] = [
   ["random requests", fuzzing],
 ];
 
+/** Names of runs as arguments leave the others out. */
+const wanted = process.argv.slice(2);
 const lines: string[] = [];
 let failures = 0;
 for (const [name, run] of RUNS) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue;
   for (const runtime of ["deno", "bun"] as const) {
     const begin = performance.now();
     let verdict: string;

@@ -273,6 +273,15 @@ describe("state in POST /v1/sessions", () => {
     expect(await (await waiting).json()).toMatchObject({ state: "active", steps_done: 5 });
   });
 
+  test("of two at once one gets the slot that is free, the other is refused", async () => {
+    const world = makeWorld({ slots: 2 });
+    const id = await world.open();
+    const body = { state: base64(await snapshot(world, id)) };
+    const [first, second] = await Promise.all([create(world, body), create(world, body)]);
+    expect(await first!.json()).toMatchObject({ state: "active", slot: 1 });
+    await expectProblem(second!, "no_slot");
+  });
+
   test("what no snapshot of this model is, is refused, and takes no slot", async () => {
     const world = makeWorld({ plans: [makeWorld().plan, leakyPlan()], slots: 1 });
     const id = await world.open({ model: "spiking" });
