@@ -180,6 +180,7 @@ export class StreamSession {
     this.#restNext = false;
     this.#timeline.newEpoch(step);
     this.options.predictor?.reset();
+    this.#untold = null;
     this.outbox.beginAgain({ epoch: this.epoch, step });
     this.#around.onActivity(this);
     this.#tellReaders();

@@ -1,8 +1,8 @@
 /**
  * What sockets.test.ts and fuzz.test.ts do in short, at length and against real servers on both runtimes:
  * clients that leave, readers cut and resumed for 2 minutes, random requests from the OpenAPI document.
- * Prints a Markdown page; `npm run campaign sockets` writes it to docs/campaigns/sockets.md, and
- * `npm run campaign sockets overload "random requests"` does only these.
+ * Prints a Markdown page; `npm run campaign:sockets` writes it to docs/campaigns/sockets.md, and
+ * `npm run campaign:sockets -- overload "random requests"` does only these.
  */
 import process from "node:process";
 import { readCommit } from "../../src/runtime/mod.ts";
@@ -97,7 +97,9 @@ const overloading: Run = async (runtime) => {
     }; openings refused ` +
     `${openRefusals}, median Retry-After ${toldS} s, true ${trueS.toFixed(2)} s`;
   const isTrue = toldS / trueS <= 2 && toldS / trueS >= 0.5;
-  if (accepted.p99 > 1.5 * boundMs || refusedInServerMs > 5 || !isTrue) throw new Error(text);
+  // The way there and back takes what it takes a request that costs nothing.
+  const acceptedMsMax = 1.5 * boundMs + health.p99;
+  if (accepted.p99 > acceptedMsMax || refusedInServerMs > 5 || !isTrue) throw new Error(text);
   return text;
 };
 
@@ -142,7 +144,7 @@ console.log(`# Sockets
 
 ${
   new Date().toISOString().slice(0, 10)
-}, commit ${await readCommit()}, \`npm run campaign sockets\`:
+}, commit ${await readCommit()}, \`npm run campaign:sockets\`:
 ${lines.length - failures} of ${lines.length} runs as they should be.
 
 | run | runtime | what came | seconds |

@@ -304,7 +304,7 @@ class Simulation {
     const { epoch } = to.session;
     const { state, step } = moment;
     const seq = to.session.queue.nextSeq;
-    to.history.push({ epoch, step, state, seq, offset: 0 });
+    to.replaced({ epoch, step, state, seq, offset: 0 });
     await this.#wait(this.#service.keep([to.session]));
   }
 
