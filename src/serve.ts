@@ -95,8 +95,8 @@ export async function createServer(options: ServeOptions): Promise<Server> {
   });
   const observe = observers(metrics.observe, serverEvents.observe);
   const { store, say = () => {} } = options;
-  const keeping = store === undefined ? {} : { store, say };
-  const service = new Service({ models, clock, limits, observe, ...keeping });
+  const keeping = store === undefined ? {} : { store };
+  const service = new Service({ models, clock, limits, observe, say, ...keeping });
   if (store !== undefined) await resumeSessions(service, store, say);
   const app = createApp({
     service,

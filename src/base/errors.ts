@@ -55,7 +55,7 @@ export const ERRORS = {
   not_acceptable: kind(
     406,
     "None of the accepted answer types can be produced",
-    "Accept application/json, application/octet-stream or application/x-npy",
+    "Accept one of the types that the detail lists",
   ),
   session_busy: kind(409, "The session has frames waiting", "Wait until they ran"),
   chunk_running: kind(409, "The chunk is already running", "Wait for its outputs"),
@@ -69,7 +69,7 @@ export const ERRORS = {
   ),
   rolled_back: kind(
     409,
-    "The session was rolled back and its step numbers are used again",
+    "The session goes on in another epoch",
     "Go on from to_step with next_chunk_seq, or accept with Session-Epoch: <epoch>",
   ),
   after_failed_chunk: kind(
@@ -122,6 +122,7 @@ export const ERRORS = {
   misconfigured: kind(500, "The gateway has no origin", "Set the variable ORIGIN"),
   no_slot: kind(503, "No slot is free", "Retry after the time given, or close a session"),
   starting: kind(503, "The server is starting", "Retry after the time given"),
+  step_stuck: kind(503, "A step does not end", "Restart the server"),
   draining: kind(503, "The server is stopping", "Use another instance"),
   // Library and command line
   usage: kind(400, "Wrong usage", "See --help"),

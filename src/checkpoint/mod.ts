@@ -4,6 +4,8 @@ export type {
   ChunkImage,
   OtherImage,
   OutputImage,
+  ReadoutImage,
+  RingImage,
   SessionImage,
   SpanImage,
   TimelineImage,

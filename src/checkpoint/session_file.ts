@@ -14,8 +14,9 @@ import {
 } from "./safetensors.ts";
 import type { OutputImage, SessionImage } from "./session_image.ts";
 
-const FORMAT = "ganglion-session-1";
+const FORMAT = "ganglion-session-2";
 const HEADER_BYTES_MAX = 1 << 28;
+const SCORES = "readout/scores";
 
 export function encodeSession(image: SessionImage): Uint8Array<ArrayBuffer> {
   const tensors = new Map<string, Tensor>();
@@ -35,8 +36,11 @@ export function encodeSession(image: SessionImage): Uint8Array<ArrayBuffer> {
     for (const name in probes) put(`probe/${i}/${name}`, probes[name]!);
     return rest;
   });
+  const { scores, ...readout } = image.readout ?? {};
+  // The container knows f32 only; two of them have room for the bits of an f64.
+  if (scores !== undefined) put(SCORES, new Float32Array(scores.slice().buffer));
   const isAtRest = image.state === null;
-  const session = JSON.stringify({ ...image, state: undefined, isAtRest, chunks, events });
+  const session = JSON.stringify({ ...image, state: undefined, isAtRest, chunks, events, readout });
   const metadata = { format: FORMAT, session };
   const checksum = checksumOf({ metadata, tensors });
   return writeSafetensors({ metadata: { ...metadata, [CHECKSUM]: checksum }, tensors });
@@ -60,8 +64,12 @@ export function decodeSession(bytes: Uint8Array): SessionImage {
   const inputs = under("input/");
   const outputs = under("output/");
   const probes = probesByEvent(under("probe/"));
+  const scores = file.tensors.get(SCORES)?.values;
   return {
     ...image,
+    readout: scores === undefined
+      ? null
+      : { ...image.readout!, scores: new Float64Array(scores.slice().buffer) },
     state: isAtRest ? null : { tensors: under("state/") },
     chunks: image.chunks.map((chunk, i) => ({ ...chunk, input: inputs[i] ?? null })),
     events: image.events.map((event, i) => {

@@ -58,6 +58,24 @@ export interface OtherImage {
   readonly position: PositionImage;
 }
 
+/** What a ring knows of events that it does not hold any more. */
+export interface RingImage {
+  /** Where the time-line began: the session's first step, or the last state that was put in. */
+  readonly begin: { readonly epoch: number; readonly step: number };
+  /** The newest event of it that was dropped. */
+  readonly lastDropped: PositionImage | null;
+  /** The newest event before it. */
+  readonly clearedTo: PositionImage | null;
+}
+
+/** A running prediction: sums or maxima a class, in f64 as they are kept. */
+export interface ReadoutImage {
+  /** Its name, since another kind could not go on from it. */
+  readonly readout: string;
+  readonly steps: number;
+  readonly scores: Float64Array;
+}
+
 export interface SessionImage {
   readonly id: string;
   readonly model: string;
@@ -78,6 +96,9 @@ export interface SessionImage {
   readonly events: readonly (OutputImage | OtherImage)[];
   /** How many of the oldest events somebody has read. */
   readonly eventsReceived: number;
+  readonly ring: RingImage;
+  /** null: nobody asked for predictions. */
+  readonly readout: ReadoutImage | null;
   /** null: rest. */
   readonly state: RowState | null;
 }

@@ -47,11 +47,23 @@ export interface ExecutorInfo {
   readonly stateBytes: number;
 }
 
+/** Where a step's time went, in milliseconds. What is between the parts is in none of them. */
+export interface StepPhases {
+  /** The batch made ready and handed to the device. */
+  readonly uploadMs: number;
+  /** From then until the results are in memory that the host can read. */
+  readonly computeMs: number;
+  /** Results copied out, checked and cut into rows. */
+  readonly readbackMs: number;
+}
+
 export interface Executor {
   readonly plan: Plan;
   readonly slots: number;
   readonly frame: number;
   readonly info: ExecutorInfo;
+  /** Of the last step that resolved; left out where all of it is compute. */
+  readonly phases?: StepPhases;
   step(batch: readonly BatchRow[]): Promise<RowResult[]>;
   /** State of a row after its last accepted step; a delay ring is given oldest first. */
   readState(slot: number): Promise<RowState>;

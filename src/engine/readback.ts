@@ -28,6 +28,8 @@ export class Readback {
   readonly #buffers: GPUBuffer[];
   #turn = 0;
   #undrained = 0;
+  /** When the results of the last `read` could be read, on the clock. */
+  mappedAtMs = 0;
 
   private constructor({ device, mode, bytes, clock }: ReadbackOptions) {
     this.#device = device;
@@ -66,6 +68,7 @@ export class Readback {
     } else {
       buffer.mapAsync(GPUMapMode.READ, 0, bytes).catch(() => undefined);
     }
+    this.mappedAtMs = this.#clock.now();
     const words = new Uint32Array(buffer.getMappedRange(0, bytes)).slice();
     buffer.unmap();
     if (this.#mode === "eager" && ++this.#undrained >= DRAIN_EVERY) {

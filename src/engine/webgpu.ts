@@ -4,10 +4,18 @@
  * memory). A row's new state becomes its state when the stamps of the whole batch were checked.
  */
 import { assert } from "../base/assert.ts";
+import { realClock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
 import type { Plan } from "../model/plan.ts";
 import type { OpenDevice } from "./device.ts";
-import type { BatchRow, Executor, ExecutorInfo, RowResult, RowState } from "./executor.ts";
+import type {
+  BatchRow,
+  Executor,
+  ExecutorInfo,
+  RowResult,
+  RowState,
+  StepPhases,
+} from "./executor.ts";
 import { type FusedKernel, writeFused } from "./fused.ts";
 import { KernelWriter, OUTPUT_BEGIN } from "./kernels.ts";
 import { COPIES, type Layout, layOut, type WorkingMemory } from "./layout.ts";
@@ -72,6 +80,7 @@ export class GpuExecutor implements Executor {
   #info: ExecutorInfo;
   #generation = 0;
   #fault: string | null = null;
+  #phases: StepPhases = { uploadMs: 0, computeMs: 0, readbackMs: 0 };
 
   private constructor(plan: Plan, { device, name, software }: OpenDevice, options: EngineOptions) {
     this.plan = plan;
@@ -121,6 +130,10 @@ export class GpuExecutor implements Executor {
     return this.#info;
   }
 
+  get phases(): StepPhases {
+    return this.#phases;
+  }
+
   /** Called once this model's kernels were seen to agree with the twin on this device. */
   declareNumerics(numerics: string): void {
     this.#info = { ...this.#info, numerics };
@@ -130,6 +143,7 @@ export class GpuExecutor implements Executor {
     const names = new Set(batch.flatMap((row) => row.record ?? []));
     const loaded = await this.#load([...names].sort());
     const results: RowResult[] = [];
+    this.#phases = { uploadMs: 0, computeMs: 0, readbackMs: 0 };
     for (let at = 0; at < batch.length; at += this.#layout.rowsMax) {
       const rows = batch.slice(at, at + this.#layout.rowsMax);
       results.push(...await this.#run(loaded, rows));
@@ -161,9 +175,11 @@ export class GpuExecutor implements Executor {
 
   async #run(loaded: Loaded, rows: readonly BatchRow[]): Promise<RowResult[]> {
     const { program, readback, output } = loaded;
+    const begin = realClock.now();
     const generation = this.#generation = (this.#generation + 1) >>> 0;
     const words = this.#upload.pack(rows, this.#copies, generation);
     this.#device.queue.writeBuffer(this.#buffers.upload, 0, this.#upload.words, 0, words);
+    const uploaded = realClock.now();
     const encoder = this.#device.createCommandEncoder();
     this.#encode(encoder, loaded, rows);
     const bytes = rows.length * program.outputWords * 4;
@@ -175,7 +191,7 @@ export class GpuExecutor implements Executor {
       this.#fault = null;
       throw new GanglionError("device_lost", `The device reported an error: ${fault}`);
     }
-    return rows.map((row, index) => {
+    const results = rows.map((row, index) => {
       const at = index * program.outputWords;
       const stamped = read[at] === generation && read[at + 1] === row.steps &&
         read[at + 2] === row.slot;
@@ -184,6 +200,13 @@ export class GpuExecutor implements Executor {
       }
       return this.#result(program, row, read, at);
     });
+    const { uploadMs, computeMs, readbackMs } = this.#phases;
+    this.#phases = {
+      uploadMs: uploadMs + uploaded - begin,
+      computeMs: computeMs + readback.mappedAtMs - uploaded,
+      readbackMs: readbackMs + realClock.now() - readback.mappedAtMs,
+    };
+    return results;
   }
 
   #result(program: Program, row: BatchRow, read: Uint32Array, at: number): RowResult {

@@ -6,9 +6,9 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import { randomId } from "../base/ids.ts";
 import { GanglionError } from "../base/errors.ts";
 import { accessLog } from "./access_log.ts";
-import type { AppDeps, Connection, Context, Env } from "./context.ts";
+import { type AppDeps, assertQuery, type Connection, type Context, type Env } from "./context.ts";
 import { cors, guard } from "./guard.ts";
-import { documentRoutes, INFO } from "./openapi.ts";
+import { documentRoutes, INFO, queryParameters } from "./openapi.ts";
 import { problemResponse } from "./problem.ts";
 import { chunkRoutes } from "./routes/chunks.ts";
 import { outputRoutes } from "./routes/outputs.ts";
@@ -48,6 +48,7 @@ export function createApp(deps: AppDeps): App {
   const routes: Route[] = [
     ["GET", "/", server.index],
     ["GET", "/healthz", server.healthy],
+    ["GET", "/livez", server.live],
     ["GET", "/readyz", server.ready],
     ["GET", "/v1/limits", server.limits],
     ["GET", "/v1/models", server.models],
@@ -82,8 +83,11 @@ export function createApp(deps: AppDeps): App {
   app.use(cors(deps));
   app.use(guard(deps, tickets));
   for (const [method, path, handler] of routes) {
+    const parameters = queryParameters(method, path);
     app.on(method, path, (c) => {
       c.set("route", path);
+      // Where a query says something, a name that is not known must not pass in silence.
+      if (parameters !== null) assertQuery(c, parameters);
       return handler(c);
     });
   }

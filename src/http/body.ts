@@ -66,21 +66,48 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** A small JSON body that fits `schema`. An empty one without a type counts as `{}`. */
+/** A field that may make a JSON body larger than others. */
+export interface LargeField {
+  readonly name: string;
+  /** The whole body with it. */
+  readonly bytesMax: number;
+}
+
+/**
+ * A small JSON body that fits `schema`. An empty one without a type counts as `{}`. Only with the field
+ * `large` may it have more bytes than the limit.
+ */
 export async function readJson<T>(
   c: Context,
   schema: z.ZodType<T>,
   limits: BodyLimits,
+  large?: LargeField,
 ): Promise<T> {
   const hasType = c.req.header("content-type") !== undefined;
   if (hasType) mediaTypeOf(c, ["application/json"]);
   // Whether there is a body at all is only known once it was read.
-  const bytes = await readBody(c, limits);
+  const bytes = await readBody(c, large ? { ...limits, bytesMax: large.bytesMax } : limits);
   if (!hasType && bytes.length > 0) mediaTypeOf(c, ["application/json"]);
-  const parsed = schema.safeParse(hasType ? parseJson(bytes) : {});
+  const value = hasType ? parseJson(bytes) : {};
+  const isLarge = bytes.length > limits.bytesMax;
+  if (isLarge && !Object.hasOwn(Object(value) as object, large?.name ?? "")) {
+    throw tooLarge(limits.bytesMax);
+  }
+  const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw invalidBody(parsed.error);
 }
+
+/** For a route that takes no body: there is none, or an empty JSON object. */
+export async function readNothing(c: Context, limits: BodyLimits): Promise<void> {
+  const bytes = await readBody(c, limits);
+  if (bytes.length === 0) return;
+  mediaTypeOf(c, ["application/json"]);
+  const parsed = NOTHING.safeParse(parseJson(bytes));
+  if (!parsed.success) throw invalidBody(parsed.error);
+}
+
+const NOTHING = z.strictObject({});
 
 /** What zod found, as one sentence and as data. */
 export function invalidBody(error: z.ZodError): GanglionError {

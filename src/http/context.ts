@@ -1,5 +1,6 @@
 /** What every handler gets: the parts the application was made of, who asks, and plain flags. */
 import type { Context as HonoContext } from "hono";
+import { closest } from "../base/closest.ts";
 import type { Clock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
 import type { Limits } from "../base/limits.ts";
@@ -52,6 +53,23 @@ export interface Env {
 }
 
 export type Context = HonoContext<Env>;
+
+/** Throws when the query has a parameter that is none of `names`: it may be a slip of the pen. */
+export function assertQuery(c: Context, names: readonly string[]): void {
+  for (const name of Object.keys(c.req.queries())) {
+    if (names.includes(name)) continue;
+    const near = closest(name.slice(0, 100), names);
+    const hint = near === undefined ? `there are ${names.join(", ")}` : `did you mean "${near}"?`;
+    throw new GanglionError(
+      "invalid_query",
+      `"${name.slice(0, 100)}" is no parameter here; ${hint}`,
+      {
+        parameter: name.slice(0, 100),
+        parameters: names,
+      },
+    );
+  }
+}
 
 /** A query parameter that is true or false. */
 export function flagOf(c: Context, name: string): boolean {

@@ -10,7 +10,7 @@ import type { Tickets } from "./tickets.ts";
 
 const LOCAL_HOSTS = new Set(["localhost", "127.0.0.1", "[::1]"]);
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
-const OPEN_PATHS = new Set(["/healthz", "/readyz"]);
+const OPEN_PATHS = new Set(["/healthz", "/livez", "/readyz"]);
 const EXPOSED = "Location, Retry-After, X-Request-Id, Chunk-Seq, Start-Step, Steps, Session-Epoch";
 
 type GuardDeps = Pick<AppDeps, "apiKeys" | "corsOrigin">;

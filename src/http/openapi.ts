@@ -49,6 +49,11 @@ const outputsQuery = z.object({
   last_event_id: z.string().optional(),
   ticket: z.string().optional().openapi({ description: "Instead of a key, once" }),
 });
+const inexactQuery = z.object({
+  allow_inexact: z.enum(["true", "false"]).optional().openapi({
+    description: "Also take a state of another numerics tag",
+  }),
+});
 const lastEventId = z.object({ "Last-Event-ID": z.string().optional() });
 const events = (description: string) => ({
   description,
@@ -61,6 +66,12 @@ const ROUTES: readonly RouteConfig[] = [
     path: "/healthz",
     summary: "Whether the process lives",
     responses: { 200: nothing("It does") },
+  },
+  {
+    method: "get",
+    path: "/livez",
+    summary: "Whether steps end; when they do not, only another process may help",
+    responses: { 200: nothing("They do"), ...problems(503) },
   },
   {
     method: "get",
@@ -91,7 +102,7 @@ const ROUTES: readonly RouteConfig[] = [
     method: "post",
     path: "/v1/sessions",
     summary: "Open a session",
-    request: { body: { content: json(CreateSession) } },
+    request: { query: inexactQuery, body: { content: json(CreateSession) } },
     responses: {
       201: {
         ...answer("The session", SessionView),
@@ -202,7 +213,10 @@ const ROUTES: readonly RouteConfig[] = [
     path: `${SESSION}/ticket`,
     summary: "A token that opens the outputs of this session once, without a key",
     request: { params: session },
-    responses: { 201: answer("The ticket", TicketView), ...problems(404) },
+    responses: {
+      201: answer("The ticket", TicketView),
+      ...problems(400, 404, 410, 413, 415, 422),
+    },
   },
   {
     method: "get",
@@ -214,10 +228,12 @@ const ROUTES: readonly RouteConfig[] = [
     method: "get",
     path: "/v1/events",
     summary: "Server events for a dashboard",
-    request: { headers: lastEventId },
+    request: { query: outputsQuery.pick({ last_event_id: true }), headers: lastEventId },
     responses: {
-      200: events("session_opened, session_ended, device_lost, phase, missed; load every second"),
-      ...problems(406, 429),
+      200: events(
+        "session_opened, session_ended, device_lost, step_stuck, phase, missed; load every second",
+      ),
+      ...problems(406, 422, 429),
     },
   },
   {
@@ -233,7 +249,10 @@ const ROUTES: readonly RouteConfig[] = [
     path: `${SESSION}/reset`,
     summary: "Put the state back to rest",
     request: { params: session },
-    responses: { 200: answer("The session", SessionView), ...problems(404, 409, 410) },
+    responses: {
+      200: answer("The session", SessionView),
+      ...problems(400, 404, 409, 410, 413, 415, 422),
+    },
   },
   {
     method: "get",
@@ -251,11 +270,7 @@ const ROUTES: readonly RouteConfig[] = [
     summary: "Replace the session's state",
     request: {
       params: session,
-      query: z.object({
-        allow_inexact: z.enum(["true", "false"]).optional().openapi({
-          description: "Also take a state of another numerics tag",
-        }),
-      }),
+      query: inexactQuery,
       body: { required: true, content: { "application/octet-stream": binary } },
     },
     responses: {
@@ -273,7 +288,7 @@ const ROUTES: readonly RouteConfig[] = [
         ...answer("The new session; parked when no slot is free", SessionView),
         headers: { Location: { schema: { type: "string" }, description: "Its address" } },
       },
-      ...problems(404, 410, 503),
+      ...problems(400, 404, 410, 413, 415, 422, 429, 503),
     },
   },
   {
@@ -281,9 +296,22 @@ const ROUTES: readonly RouteConfig[] = [
     path: `${SESSION}/park`,
     summary: "Take the state off the device; the next chunk brings it back",
     request: { params: session },
-    responses: { 200: answer("The session", SessionView), ...problems(404, 409, 410, 503) },
+    responses: {
+      200: answer("The session", SessionView),
+      ...problems(400, 404, 409, 410, 413, 415, 422, 503),
+    },
   },
 ];
+
+/** The query parameters that the document gives a route; null where it has none. */
+export function queryParameters(method: string, path: string): string[] | null {
+  const template = path.replaceAll(/:(\w+)/g, "{$1}");
+  const route = ROUTES.find((each) =>
+    each.method === method.toLowerCase() && each.path === template
+  );
+  const query = route?.request?.query;
+  return query instanceof z.ZodObject ? Object.keys(query.shape) : null;
+}
 
 export function documentRoutes(registry: Registry): void {
   for (const route of ROUTES) registry.registerPath(route);

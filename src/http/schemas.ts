@@ -21,7 +21,9 @@ export const CreateSession = z.strictObject({
   frame_period_ms: z.number().min(0).optional().openapi({
     description: "Time between two frames of a real-time stream; later outputs count as late",
   }),
-  state: z.unknown().optional(),
+  state: z.string().optional().openapi({
+    description: "Begins with this state: a snapshot as GET …/state gives it, in base64",
+  }),
 }).openapi("CreateSession");
 
 export const SessionView = z.object({

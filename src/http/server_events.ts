@@ -111,6 +111,8 @@ export class ServerEvents {
       }
       case "device_lost":
         return { event: "device_lost", data: { at, model: event.model }, session: null };
+      case "stuck":
+        return { event: "step_stuck", data: { at, model: event.model }, session: null };
       case "phase":
         return { event: "phase", data: { at, phase: event.phase }, session: null };
       case "step":

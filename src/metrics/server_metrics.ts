@@ -50,11 +50,20 @@ export class ServerMetrics {
         ]);
       case "device_lost":
         return registry.add("ganglion_device_losses_total", [event.model]);
+      case "stuck":
+        return registry.add("ganglion_steps_stuck_total", [event.model]);
       case "step": {
-        const { rows, slots, ms, failed } = event.step;
+        const { rows, slots, ms, phases, failed } = event.step;
         const model = [event.model];
         registry.observe("ganglion_step_seconds", ms / 1000, model);
         registry.observe("ganglion_step_fill", rows / slots, model);
+        if (phases !== null) {
+          const observe = (phase: string, phaseMs: number) =>
+            registry.observe("ganglion_step_phase_seconds", phaseMs / 1000, [event.model, phase]);
+          observe("upload", phases.uploadMs);
+          observe("compute", phases.computeMs);
+          observe("readback", phases.readbackMs);
+        }
         if (failed) registry.add("ganglion_steps_failed_total", model);
         else registry.add("ganglion_frames_total", model, rows);
         return;

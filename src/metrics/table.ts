@@ -53,9 +53,20 @@ export const METRICS = {
   ganglion_frames_waiting: gauge("Frames queued or running in all sessions", "model"),
   ganglion_frames_total: counter("Frames that ran", "model"),
   ganglion_frames_late_total: counter("Frames whose output came after their due time", "model"),
-  ganglion_step_seconds: histogram("Time of a step: upload, compute, readback", SECONDS, "model"),
+  ganglion_step_seconds: histogram(
+    "Time of a step, the way to its executor and back with it",
+    SECONDS,
+    "model",
+  ),
+  ganglion_step_phase_seconds: histogram(
+    "Parts of a step, as the executor measures them: upload, compute, readback",
+    SECONDS,
+    "model",
+    "phase",
+  ),
   ganglion_step_fill: histogram("Share of the slots that took part in a step", SHARES, "model"),
   ganglion_steps_failed_total: counter("Steps that failed", "model"),
+  ganglion_steps_stuck_total: counter("Steps that ran longer than stepSecondsMax", "model"),
   ganglion_chunk_seconds: histogram(
     "From taking a chunk to the event with its last step",
     SECONDS,

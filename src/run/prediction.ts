@@ -1,5 +1,6 @@
 /** A run's readout as a server keeps it for each session: the best class so far, with its name. */
-import { Readout, type ReadoutName } from "./readouts.ts";
+import { GanglionError } from "../base/errors.ts";
+import { Readout, type ReadoutName, type SavedReadout } from "./readouts.ts";
 
 /** What a readout decides after some step; the shape that `scheduler` hands on. */
 export interface NamedPrediction {
@@ -24,6 +25,24 @@ export class RunningReadout {
 
   reset(): void {
     this.#readout.reset();
+  }
+
+  save(): SavedReadout {
+    return this.#readout.save();
+  }
+
+  /** Throws when another readout saved it. */
+  load(saved: SavedReadout): void {
+    const { name, classes } = this.#readout;
+    if (saved.readout !== name || saved.scores.length !== classes) {
+      throw new GanglionError(
+        "snapshot_refused",
+        `The readout was "${saved.readout}" over ${saved.scores.length} classes, and is "${name}" ` +
+          `over ${classes}`,
+        { reason: "model" },
+      );
+    }
+    this.#readout.load(saved);
   }
 
   /** After the steps so far; null before the first. */

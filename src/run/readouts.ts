@@ -6,6 +6,14 @@
 export const READOUTS = ["max", "sum", "mean", "softmax_sum"] as const;
 export type ReadoutName = typeof READOUTS[number];
 
+/** A readout between two steps. */
+export interface SavedReadout {
+  readonly readout: string;
+  readonly steps: number;
+  /** One sum or maximum a class. */
+  readonly scores: Float64Array;
+}
+
 export class Readout {
   readonly name: ReadoutName;
   readonly classes: number;
@@ -45,6 +53,17 @@ export class Readout {
   reset(): void {
     this.#scores.fill(0);
     this.#steps = 0;
+  }
+
+  /** All that it goes on from, as data. */
+  save(): SavedReadout {
+    return { readout: this.name, steps: this.#steps, scores: this.#scores.slice() };
+  }
+
+  /** Goes on from what another one of the same kind saved. */
+  load({ steps, scores }: SavedReadout): void {
+    this.#steps = steps;
+    this.#scores = scores.slice();
   }
 
   #pushStep(step: Float32Array): void {

@@ -1,10 +1,9 @@
 /**
  * Bun: its HTTP server. Bun cuts a connection that is silent for 10 s, also one whose answer has not
  * begun, unless the handler asks to keep it open; and it would refuse large bodies without a problem
- * document, so that its own limit lies above any of ours.
+ * document, so that ours is the only limit.
  */
 import type { App, Listener, ListenOptions, Runtime } from "./types.ts";
-import { LIMITS } from "../base/limits.ts";
 
 interface BunServer {
   readonly port: number;
@@ -47,7 +46,7 @@ export function bunRuntime(): Runtime {
           hostname: host,
           port,
           idleTimeout: IDLE_SECONDS,
-          maxRequestBodySize: 2 * LIMITS.bodyBytesMax.max,
+          maxRequestBodySize: Number.MAX_SAFE_INTEGER,
           development: false,
           // Without development mode Bun 1.4 would share a port that is taken.
           reusePort: false,

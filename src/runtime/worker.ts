@@ -89,7 +89,9 @@ async function forward(context: GatewayContext): Promise<Response> {
 
 const gateway = new Hono<{ Bindings: Bindings }>();
 
-for (const path of ["/v1/*", "/healthz", "/readyz", "/openapi.json"]) gateway.all(path, forward);
+for (const path of ["/v1/*", "/healthz", "/livez", "/readyz", "/openapi.json"]) {
+  gateway.all(path, forward);
+}
 
 gateway.notFound(() => problem("not_found", "The gateway hands on /v1 and the health routes"));
 

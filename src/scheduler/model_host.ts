@@ -1,6 +1,7 @@
 /** One served model: a name, what runs it, and its slots. */
 import { assert } from "../base/assert.ts";
 import { GanglionError } from "../base/errors.ts";
+import type { ReadoutImage } from "../checkpoint/mod.ts";
 import type { Executor, ExecutorInfo } from "../engine/executor.ts";
 import { type Plan, type Probe, probesOf } from "../model/plan.ts";
 import type { Predictor } from "./session_types.ts";
@@ -69,9 +70,16 @@ export class ModelHost {
     return this.#executor.info;
   }
 
-  /** A session's own running prediction. Throws where the model's run names no readout. */
-  makePredictor(): Predictor {
-    if (this.#predictor !== undefined) return this.#predictor();
+  /**
+   * A session's own running prediction, which goes on from another one's where that is given. Throws
+   * where the model's run names no readout, or another one.
+   */
+  makePredictor(from?: ReadoutImage): Predictor {
+    if (this.#predictor !== undefined) {
+      const predictor = this.#predictor();
+      if (from !== undefined) predictor.load(from);
+      return predictor;
+    }
     throw new GanglionError(
       "invalid_body",
       `The model "${this.id}" has no readout: serve a run folder whose run.json names one`,

@@ -2,6 +2,7 @@
  * What the service tells whoever watches it: metrics, the feed of server events, a log. Told after
  * the fact and synchronously; an observer must not throw and can change nothing.
  */
+import type { StepPhases } from "../engine/executor.ts";
 import type { EndReason } from "./session_types.ts";
 import type { StreamSession } from "./stream_session.ts";
 
@@ -14,6 +15,8 @@ export type ServiceEvent =
   /** A frame's output came later than the session's frame period allows. */
   | { readonly kind: "late"; readonly session: StreamSession }
   | { readonly kind: "device_lost"; readonly model: string }
+  /** A step has been running for longer than `stepSecondsMax`. */
+  | { readonly kind: "stuck"; readonly model: string }
   | { readonly kind: "phase"; readonly phase: string };
 
 export interface RanStep {
@@ -21,6 +24,8 @@ export interface RanStep {
   readonly rows: number;
   readonly slots: number;
   readonly ms: number;
+  /** Null when the step failed. */
+  readonly phases: StepPhases | null;
   readonly failed: boolean;
 }
 

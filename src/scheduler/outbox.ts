@@ -4,6 +4,7 @@
  * When the ring is full the oldest are dropped; with `hold`, only those that somebody received.
  * Every operation is O(1) amortised, but for `find` (a binary search).
  */
+import type { RingImage } from "../checkpoint/mod.ts";
 import type { Chunk } from "./chunk.ts";
 import type { Prediction } from "./session_types.ts";
 
@@ -67,6 +68,12 @@ export function comparePositions(a: Position, b: Position): number {
   return a.epoch - b.epoch || a.step - b.step || a.part - b.part;
 }
 
+const NOTHING_PAST: RingImage = {
+  begin: { epoch: 1, step: 0 },
+  lastDropped: null,
+  clearedTo: null,
+};
+
 interface Held {
   readonly event: OutboxEvent;
   readonly bytes: number;
@@ -84,11 +91,12 @@ export class Outbox {
   #bytesEver = 0;
   #bytesDropped = 0;
   #receivedTo = 0; // absolute index up to which every event was received
-  #lastDropped: Position | null = null;
+  #past: RingImage;
 
-  constructor(bytesMax: number, hold: boolean) {
+  constructor(bytesMax: number, hold: boolean, past: RingImage = NOTHING_PAST) {
     this.#bytesMax = bytesMax;
     this.#hold = hold;
+    this.#past = past;
   }
 
   /** Absolute index of the oldest event held. */
@@ -110,9 +118,9 @@ export class Outbox {
     return this.#bytesEver - this.#bytesBefore(this.#receivedTo);
   }
 
-  /** The newest event that was dropped, or null. */
-  get lastDropped(): Position | null {
-    return this.#lastDropped;
+  /** What is known of events that are not held any more. */
+  get past(): RingImage {
+    return this.#past;
   }
 
   /** What is held, oldest first. */
@@ -173,6 +181,13 @@ export class Outbox {
     while (this.#first < this.end) this.#dropOldest();
   }
 
+  /** Drops everything: another time-line begins, and nothing before is ever missing from it. */
+  beginAgain(begin: RingImage["begin"]): void {
+    this.clear();
+    const { lastDropped, clearedTo } = this.#past;
+    this.#past = { begin, lastDropped: null, clearedTo: lastDropped ?? clearedTo };
+  }
+
   #at(index: number): Held | undefined {
     return index < this.#first ? undefined : this.#held[this.#head + index - this.#first];
   }
@@ -195,7 +210,7 @@ export class Outbox {
 
   #dropOldest(): void {
     const { event, bytes } = this.#held[this.#head]!;
-    this.#lastDropped = event.position;
+    this.#past = { ...this.#past, lastDropped: event.position };
     this.#bytesDropped += bytes;
     this.#head++;
     this.#first++;

@@ -2,7 +2,13 @@
  * One reader of a session's outbox: a cursor. It pulls; nothing is queued for it, so a reader that
  * does not read costs nothing and stalls nobody. One that falls too far behind is told `lagged`.
  */
-import type { Outbox, OutboxEvent, OutputEvent, Position } from "./outbox.ts";
+import {
+  comparePositions,
+  type Outbox,
+  type OutboxEvent,
+  type OutputEvent,
+  type Position,
+} from "./outbox.ts";
 import type { Notice } from "./session_types.ts";
 
 export type Resume = "start" | "full" | "partial" | "reset";
@@ -135,10 +141,15 @@ function openingOf(outbox: Outbox, cursor: number, { from, now }: ReaderOptions)
   const { epoch } = now;
   const next = firstStep(outbox, cursor) ?? now.step;
   if (from === "now") return { epoch, resume: "start", nextStartStep: now.step, missing: null };
-  const dropped = outbox.lastDropped;
-  if (typeof from === "string") {
-    const missing = dropped === null ? null : { fromStep: 0, toStep: dropped.step };
-    return { epoch, resume: from === "oldest" ? "start" : "reset", nextStartStep: next, missing };
+  const { begin, lastDropped: dropped, clearedTo } = outbox.past;
+  const missingFrom = (fromStep: number) =>
+    dropped === null ? null : { fromStep, toStep: dropped.step };
+  // An id from before a state was put in stands for its place only if nothing was to come after it.
+  const isBefore = typeof from !== "string" && from.epoch < begin.epoch;
+  const isCleared = isBefore && clearedTo !== null && comparePositions(from, clearedTo) < 0;
+  if (typeof from === "string" || isCleared) {
+    const resume = from === "oldest" ? "start" : "reset";
+    return { epoch, resume, nextStartStep: next, missing: missingFrom(begin.step) };
   }
   const isWhole = dropped === null || dropped.epoch < from.epoch ||
     (dropped.epoch === from.epoch && dropped.step <= from.step);
@@ -148,7 +159,7 @@ function openingOf(outbox: Outbox, cursor: number, { from, now }: ReaderOptions)
     epoch,
     resume: "partial",
     nextStartStep: next,
-    missing: { fromStep: from.step, toStep: dropped.step },
+    missing: missingFrom(isBefore ? begin.step : from.step),
   };
 }
 

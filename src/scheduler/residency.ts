@@ -10,10 +10,12 @@ import type { Clock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
 import type { Limits } from "../base/limits.ts";
 import type { Executor, RowState } from "../engine/executor.ts";
-import { restState, stateTensors } from "../model/row_state.ts";
+import { restState } from "../model/row_state.ts";
+import { sessionsOnHost } from "./memory.ts";
 import type { ModelHost } from "./model_host.ts";
-import type { TakenFrame } from "./session_types.ts";
+import type { RanFrame } from "./session_types.ts";
 import type { Session, SlotScheduler } from "./slot_scheduler.ts";
+import type { StepWatchdog } from "./step_watchdog.ts";
 import type { StreamSession } from "./stream_session.ts";
 
 /** An executor that fails is given so long to say that its device is lost. */
@@ -27,6 +29,8 @@ export interface ResidencyOptions {
   readonly host: ModelHost;
   readonly clock: Clock;
   readonly limits: Limits;
+  /** For the steps of a recovery; all other calls the loop watches. */
+  readonly watchdog: StepWatchdog;
   /** The device is gone: the loop should call `recover`, where that is possible. */
   readonly onLost: () => void;
   /** A new session may find room. */
@@ -56,6 +60,7 @@ export class Residency {
   readonly #members = new Set<StreamSession>();
   readonly #seated = new Set<StreamSession>(); // the least recently used first
   readonly #due = new Set<StreamSession>();
+  readonly #coming = new Set<StreamSession>(); // slots are kept free for them
   readonly #toRestore = new Set<StreamSession>(); // had a slot when the device was lost
   #watched: Executor | null = null;
   #isLost = false;
@@ -67,9 +72,8 @@ export class Residency {
   constructor(options: ResidencyOptions) {
     this.#options = options;
     const { host, limits } = options;
-    const rowBytes = stateTensors(host.plan).reduce((bytes, { size }) => bytes + 4 * size, 0);
-    const onHost = Math.floor(limits.parkedBytesMax / Math.max(1, rowBytes));
-    this.capacity = limits.sessionsMax || host.scheduler.slots + onHost;
+    this.capacity = limits.sessionsMax ||
+      host.scheduler.slots + sessionsOnHost(host.plan, limits);
     this.#watch();
   }
 
@@ -95,7 +99,8 @@ export class Residency {
     if (this.#isLost) return 0;
     const { sessionsMax } = this.#options.limits;
     if (sessionsMax > 0) return Math.max(0, sessionsMax - this.#members.size);
-    return Math.min(this.#scheduler.slotsFree, Math.max(0, this.capacity - this.#members.size));
+    const slotsFree = this.#scheduler.slotsFree - this.#coming.size;
+    return Math.max(0, Math.min(slotsFree, this.capacity - this.#members.size));
   }
 
   /** A new session; it gets a slot if one is free and its state is at rest. */
@@ -106,9 +111,15 @@ export class Residency {
     this.#seated.add(session);
   }
 
+  /** The session began on the host in place of one that would take a slot; `bring` follows. */
+  expect(session: StreamSession): void {
+    this.#coming.add(session);
+  }
+
   /** The session has ended. */
   leave(session: StreamSession): void {
     this.#members.delete(session);
+    this.#coming.delete(session);
     this.#due.delete(session);
     this.#toRestore.delete(session);
     this.#unseat(session);
@@ -124,13 +135,17 @@ export class Residency {
     return this.#seated.has(session);
   }
 
-  /** Gives slots to sessions that have frames, in order, as far as there are any for them. */
-  async bring(wanted: readonly StreamSession[]): Promise<void> {
+  /**
+   * Gives slots to sessions, in order, as far as there are any for them; `mayPark`: also those of
+   * sessions that have nothing waiting.
+   */
+  async bring(wanted: readonly StreamSession[], { mayPark = true } = {}): Promise<void> {
+    for (const session of wanted) this.#coming.delete(session);
     const missing = wanted.filter((session) => session.seat.slot === null);
     if (missing.length === 0) return;
     const begin = this.#options.clock.now();
     const short = missing.length - this.#scheduler.slotsFree;
-    if (short > 0) await this.#park(this.#idle(short));
+    if (short > 0 && mayPark) await this.#park(this.#idle(short));
     await this.#seat(missing);
     this.counts.swapMs += this.#options.clock.now() - begin;
   }
@@ -168,12 +183,13 @@ export class Residency {
   }
 
   /** A frame ran and its outputs were told. */
-  ran(session: StreamSession, { input, steps, chunk, reset }: TakenFrame): void {
+  ran(session: StreamSession, { input, steps, chunk, reset, readoutBefore }: RanFrame): void {
     this.touch(session);
     if (!this.#host.canRebuild) return;
     const { seat } = session;
     const isSmallPart = input.buffer.byteLength > 2 * input.byteLength;
-    seat.note({ input: isSmallPart ? input.slice() : input, steps, reset, seq: chunk.seq });
+    const own = isSmallPart ? input.slice() : input;
+    seat.note({ input: own, steps, reset, seq: chunk.seq, readoutBefore });
     const { checkpointSteps, journalBytesMax } = this.#options.limits;
     if (seat.journalSteps >= checkpointSteps || seat.journalBytes >= journalBytesMax) {
       this.#due.add(session);
@@ -231,7 +247,7 @@ export class Residency {
       for (const session of this.#members) session.numericsChanged(was, numerics);
     }
     try {
-      await this.#seat([...this.#toRestore]);
+      await this.#options.watchdog.during(this.#seat([...this.#toRestore]));
       await this.#replay([...this.#toRestore]);
     } catch {
       this.#lose(); // whatever it was, another device may do better, later
@@ -337,7 +353,8 @@ export class Residency {
         const { input, reset } = seat.journal[at]!;
         return this.#scheduler.submit(seat.slot!, input, { fresh: reset });
       });
-      const error = await this.#scheduler.step().then(() => null, (cause: unknown) => cause);
+      const error = await this.#options.watchdog.during(this.#scheduler.step())
+        .then(() => null, (cause: unknown) => cause);
       if (error !== null && await this.wasLost(error)) return;
       round.forEach(([session, cursor], i) => {
         const { seat } = session;
@@ -347,10 +364,10 @@ export class Residency {
           cursor.failed = 0;
           this.counts.framesReplayed++;
         } else if (++cursor.failed > stepRetries && session.endReason === null) {
-          const { seq } = seat.journal[cursor.at]!;
+          const { seq, readoutBefore } = seat.journal[cursor.at]!;
           const toStep = seat.baseStep + cursor.step;
           seat.cutJournal(cursor.at);
-          session.rollBack(toStep, seq);
+          session.rollBack(toStep, seq, readoutBefore);
         }
       });
     }

@@ -2,6 +2,7 @@
  * Where one session's state is: in a slot of the executor, or on the host. Where a device can be lost,
  * the host also keeps an older state of a seated session and the frames that ran since.
  */
+import type { ReadoutImage } from "../checkpoint/mod.ts";
 import type { RowState } from "../engine/executor.ts";
 import type { Session } from "./slot_scheduler.ts";
 
@@ -13,6 +14,8 @@ export interface JournalFrame {
   readonly reset: boolean;
   /** The chunk that it belongs to. */
   readonly seq: number;
+  /** See `RanFrame`. */
+  readonly readoutBefore: ReadoutImage | null;
 }
 
 export class Seat {
@@ -50,6 +53,6 @@ export class Seat {
   note(frame: JournalFrame): void {
     this.journal.push(frame);
     this.journalSteps += frame.steps;
-    this.journalBytes += frame.input.byteLength;
+    this.journalBytes += frame.input.byteLength + (frame.readoutBefore?.scores.byteLength ?? 0);
   }
 }

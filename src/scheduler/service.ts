@@ -8,7 +8,6 @@ import { GanglionError } from "../base/errors.ts";
 import { type IdSource, randomId } from "../base/ids.ts";
 import type { Limits } from "../base/limits.ts";
 import type { SessionImage, Snapshot } from "../checkpoint/mod.ts";
-import { Admission } from "./admission.ts";
 import type { Chunk, ChunkInput } from "./chunk.ts";
 import { IdleWatch } from "./idle_watch.ts";
 import { KeyCounts } from "./key_counts.ts";
@@ -16,8 +15,8 @@ import { LifetimeWatch } from "./lifetime_watch.ts";
 import type { ModelHost } from "./model_host.ts";
 import { type ModelStats, statsOf } from "./model_stats.ts";
 import type { Observer } from "./observer.ts";
-import { Residency } from "./residency.ts";
 import { Seat } from "./seat.ts";
+import { modelNamed, type ServedModel, serveModel } from "./served_model.ts";
 import {
   checkRange,
   expiring,
@@ -27,6 +26,7 @@ import {
   type Phase,
   phaseError,
   type ServiceOptions,
+  stuckError,
 } from "./service_types.ts";
 import {
   captureSessions,
@@ -34,23 +34,17 @@ import {
   forkSession,
   readSnapshot,
   restoreSnapshot,
-  type StateParts,
+  takeSlot,
 } from "./session_states.ts";
 import { StateKeeper } from "./state_keeper.ts";
-import { StepLoop } from "./step_loop.ts";
 import type { EndReason, SessionOptions } from "./session_types.ts";
 import { type Origin, StreamSession } from "./stream_session.ts";
 import { Tombstones } from "./tombstones.ts";
 
-/** What the service keeps for a model beside its host. */
-interface Served extends StateParts {
-  readonly admission: Admission;
-}
-
 /** What the service keeps for a session beside itself. */
 interface Live {
   readonly session: StreamSession;
-  readonly served: Served;
+  readonly served: ServedModel;
   readonly idle: IdleWatch;
   readonly life: LifetimeWatch;
 }
@@ -59,7 +53,7 @@ export class Service {
   readonly clock: Clock;
   readonly limits: Limits;
   readonly #ids: IdSource;
-  readonly #served = new Map<string, Served>();
+  readonly #served = new Map<string, ServedModel>();
   readonly #live = new Map<string, Live>();
   readonly #gone: Tombstones;
   readonly #keeper: StateKeeper | null;
@@ -102,7 +96,9 @@ export class Service {
     });
     for (const host of models) {
       assert(!this.#served.has(host.id), `model id "${host.id}" is used once`);
-      this.#served.set(host.id, this.#serve(host));
+      const onLostForGood = (served: ServedModel) => this.#lose(served);
+      const parts = { clock, limits, observe, say, onLostForGood };
+      this.#served.set(host.id, serveModel(host, parts));
     }
   }
 
@@ -119,14 +115,15 @@ export class Service {
     return [...this.#served.values()].map(({ host }) => host);
   }
 
-  model(id: string): ModelHost {
-    return this.#servedModel(id).host;
+  /** A model by its id, which may be left out when one is served. */
+  model(id?: string): ModelHost {
+    return modelNamed(this.#served, id).host;
   }
 
-  /** Starts a session at rest; see `OpenOptions`. */
+  /** Starts a session, at rest unless it brings a state; see `OpenOptions`. */
   async open(options: OpenOptions = {}): Promise<StreamSession> {
     this.#assertPhase();
-    const served = this.#servedModel(options.model);
+    const served = modelNamed(this.#served, options.model);
     const { ttlSecondsMax, ttlSeconds, waitSecondsMax } = this.limits;
     checkRange("ttl_s", options.ttlSeconds ?? 0, ttlSecondsMax);
     checkRange("wait_s", options.waitSeconds ?? 0, waitSecondsMax);
@@ -144,13 +141,14 @@ export class Service {
       isCounted = false;
     };
     try {
+      const { snapshot } = options;
       // Awaited here: who opens may be sent away before anybody else listens.
-      return await served.admission.enter(
+      const session = await served.admission.enter(
         () => {
           if (served.residency.isLost) throw lostError();
           uncount();
           this.#keySessions.enter(owner);
-          return this.#start(served, {
+          const session = this.#start(served, {
             id: this.#ids(),
             owner,
             ttlSeconds: options.ttlSeconds ?? ttlSeconds,
@@ -159,11 +157,15 @@ export class Service {
             framePeriodMs: options.framePeriodMs ?? 0,
             predictor,
             createdAtMs: this.clock.wallMs(),
-          }, { seat: new Seat() });
+          }, { seat: new Seat(snapshot?.state, snapshot?.step) });
+          if (snapshot !== undefined) served.residency.expect(session);
+          return session;
         },
         waitMs,
         options.signal,
       );
+      if (snapshot !== undefined) await takeSlot(served, session);
+      return session;
     } finally {
       uncount();
     }
@@ -239,7 +241,8 @@ export class Service {
     const served = this.#servedFor(session);
     return forkSession(served, session, (seat) => {
       this.#keySessions.enter(session.options.owner);
-      const predictor = session.options.predictor && served.host.makePredictor();
+      const { predictor: parents } = session.options;
+      const predictor = parents && served.host.makePredictor(parents.save());
       const own = { id: this.#ids(), createdAtMs: this.clock.wallMs(), predictor };
       return this.#start(served, { ...session.options, ...own }, { seat });
     });
@@ -257,20 +260,26 @@ export class Service {
    * not served or has changed.
    */
   resume(image: SessionImage): StreamSession {
-    const served = this.#servedModel(image.model);
+    const served = modelNamed(this.#served, image.model);
     assert(!this.#live.has(image.id), "a session is resumed once");
     checkImage(served.host, image, this.limits);
     const seat = new Seat(image.state, image.timeline.stepsDone);
+    const predictor = image.readout && served.host.makePredictor(image.readout);
     this.#keySessions.enter(image.owner);
-    // A running prediction is no part of a checkpoint; it does not go on.
-    const session = this.#start(served, { ...image, predictor: null }, { seat, image });
+    const session = this.#start(served, { ...image, predictor }, { seat, image });
     if (session.hasFrame) served.loop.wake(session);
     return session;
+  }
+
+  /** Throws `step_stuck` while a step has been running for too long: only a new process may help. */
+  assertLive(): void {
+    for (const { watchdog } of this.#served.values()) if (watchdog.isStuck) throw stuckError();
   }
 
   /** Throws unless every model can take sessions and chunks. */
   assertReady(): void {
     this.#assertPhase();
+    this.assertLive();
     for (const { residency } of this.#served.values()) if (residency.isLost) throw lostError();
   }
 
@@ -314,9 +323,10 @@ export class Service {
   close(): void {
     this.#enterPhase("draining");
     this.#keeper?.stop();
-    for (const { admission, residency } of this.#served.values()) {
+    for (const { admission, residency, watchdog } of this.#served.values()) {
       admission.refuseAll(new GanglionError("draining", "The server is stopping"));
       residency.stop();
+      watchdog.stop();
     }
     for (const { session } of [...this.#live.values()]) this.end(session, "drained");
     this.#gone.clear();
@@ -345,66 +355,12 @@ export class Service {
     if (this.#phase !== "ready") throw phaseError(this.#phase);
   }
 
-  #serve(host: ModelHost): Served {
-    const { clock, limits } = this;
-    const residency = new Residency({
-      host,
-      clock,
-      limits,
-      onLost: () => {
-        this.#observe({ kind: "device_lost", model: host.id });
-        if (host.canRebuild) served.loop.start();
-        else this.#lose(served);
-      },
-      onRoom: () => served.admission.admit(),
-    });
-    const served: Served = {
-      host,
-      residency,
-      loop: new StepLoop({
-        host,
-        residency,
-        clock,
-        retries: limits.stepRetries,
-        gatherMs: limits.stepGatherMs,
-        onStep: (step) => this.#observe({ kind: "step", model: host.id, step }),
-      }),
-      admission: new Admission({
-        clock,
-        waitingMax: limits.waitingSessionsMax,
-        slots: limits.sessionsMax || host.scheduler.slots,
-        slotsFree: () => residency.room,
-      }),
-    };
-    return served;
-  }
-
   /** The device can do no more, and there is no other: every session on it ends. */
-  #lose(served: Served): void {
+  #lose(served: ServedModel): void {
     served.admission.refuseAll(lostError());
     for (const live of [...this.#live.values()]) {
       if (live.served === served) this.end(live.session, "device_lost");
     }
-  }
-
-  #servedModel(id: string | undefined): Served {
-    if (id === undefined) {
-      const [only, ...others] = this.#served.values();
-      if (only !== undefined && others.length === 0) return only;
-      const models = [...this.#served.keys()];
-      throw new GanglionError(
-        "model_required",
-        `Name one of the served models: ${models.join(", ")}`,
-        { models },
-      );
-    }
-    const served = this.#served.get(id);
-    if (served === undefined) {
-      throw new GanglionError("model_unknown", `No model is served under this name`, {
-        models: [...this.#served.keys()],
-      });
-    }
-    return served;
   }
 
   async #capture(sessions: readonly StreamSession[]): Promise<[StreamSession, SessionImage][]> {
@@ -416,14 +372,14 @@ export class Service {
     return images;
   }
 
-  #servedFor(session: StreamSession): Served {
+  #servedFor(session: StreamSession): ServedModel {
     const live = this.#live.get(session.id);
     if (live?.session !== session) throw session.goneError();
     return live.served;
   }
 
   #start(
-    served: Served,
+    served: ServedModel,
     options: Pick<SessionOptions, OwnOptions>,
     origin: Origin,
   ): StreamSession {

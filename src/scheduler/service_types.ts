@@ -3,6 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
 import type { IdSource } from "../base/ids.ts";
 import type { Limits } from "../base/limits.ts";
+import type { Snapshot } from "../checkpoint/mod.ts";
 import type { ModelHost } from "./model_host.ts";
 import type { Observer } from "./observer.ts";
 import type { Notice } from "./session_types.ts";
@@ -19,7 +20,7 @@ export interface ServiceOptions {
   readonly phase?: Phase;
   /** Keeps sessions beyond the end of the process. */
   readonly store?: StateStore;
-  /** Gets a line when a checkpoint could not be kept. */
+  /** Gets a line when a checkpoint could not be kept, or a step does not end. */
   readonly say?: (line: string) => void;
   readonly observe?: Observer;
 }
@@ -38,6 +39,8 @@ export interface OpenOptions {
   readonly framePeriodMs?: number;
   /** Outputs carry the running prediction of the model's readout. */
   readonly readout?: boolean;
+  /** Begins with this state at its step, instead of at rest with step 0. */
+  readonly snapshot?: Snapshot;
   /** Aborted when who asked has left. */
   readonly signal?: AbortSignal;
 }
@@ -64,6 +67,12 @@ export function phaseError(phase: Phase): GanglionError {
 
 export function lostError(): GanglionError {
   return new GanglionError("device_lost", "The device of this model was lost", {
+    retry_after_s: 1,
+  });
+}
+
+export function stuckError(): GanglionError {
+  return new GanglionError("step_stuck", "A step has been running for longer than it may", {
     retry_after_s: 1,
   });
 }

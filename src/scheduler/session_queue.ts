@@ -84,6 +84,11 @@ export class SessionQueue {
     return this.#waiting[this.#head];
   }
 
+  /** Whether this very chunk came before, and is remembered. */
+  knows({ seq, digest }: ChunkInput): boolean {
+    return seq !== undefined && this.#known.get(seq)?.digest === (digest ?? "");
+  }
+
   /** The chunk that had this number before; null when the number is the next one or none was given. */
   repeated({ seq, digest }: ChunkInput): Chunk | null {
     if (seq === undefined || seq === this.#nextSeq) return null;

@@ -56,10 +56,19 @@ export function forkSession(
     const [state] = await residency.read([session]);
     session.assertOpen();
     const fork = start(new Seat(state!, session.stepsDone));
-    // Without a slot it stays on the host, which is no fault.
-    if (residency.slotsFree > 0) await residency.bring([fork]).catch(() => undefined);
+    await bringIfRoom(residency, fork);
     return fork;
   });
+}
+
+/** Puts a session that began on the host into a slot, if one is free. */
+export function takeSlot({ loop, residency }: StateParts, session: StreamSession): Promise<void> {
+  return loop.between(() => bringIfRoom(residency, session));
+}
+
+/** Without a slot it stays on the host, which is no fault. */
+async function bringIfRoom(residency: Residency, session: StreamSession): Promise<void> {
+  await residency.bring([session], { mayPark: false }).catch(() => undefined);
 }
 
 /** What checkpoints hold of sessions, all at one moment; ended ones left out. */

@@ -1,5 +1,6 @@
 /** What a session is made of and what it needs around it, as data. */
 import type { Limits } from "../base/limits.ts";
+import type { ReadoutImage } from "../checkpoint/mod.ts";
 import type { Chunk } from "./chunk.ts";
 import type { StreamSession } from "./stream_session.ts";
 
@@ -37,6 +38,12 @@ export interface TakenFrame {
   readonly reset: boolean;
 }
 
+/** A frame that ran. */
+export interface RanFrame extends TakenFrame {
+  /** The running prediction before it; null where there is none. */
+  readonly readoutBefore: ReadoutImage | null;
+}
+
 /** What a session's outputs so far say, by the readout of the model's run. */
 export interface Prediction {
   readonly class: number;
@@ -52,6 +59,10 @@ export interface Predictor {
   reset(): void;
   /** Null before the first step. */
   prediction(): Prediction | null;
+  /** What it goes on from. */
+  save(): ReadoutImage;
+  /** Goes on from there. Throws when another readout saved it. */
+  load(image: ReadoutImage): void;
 }
 
 /** What the session needs from the service around it. */

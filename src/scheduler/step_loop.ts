@@ -9,12 +9,14 @@ import type { ModelHost } from "./model_host.ts";
 import type { RanStep } from "./observer.ts";
 import type { Residency } from "./residency.ts";
 import type { Outputs } from "./slot_scheduler.ts";
+import type { StepWatchdog } from "./step_watchdog.ts";
 import type { StreamSession } from "./stream_session.ts";
 
 export interface StepLoopOptions {
   readonly host: ModelHost;
   readonly residency: Residency;
   readonly clock: Clock;
+  readonly watchdog: StepWatchdog;
   /** Times a failed frame is run again. */
   readonly retries: number;
   /** How long a frame may wait for other sessions to share its step. */
@@ -113,12 +115,12 @@ export class StepLoop {
   }
 
   async #turn(): Promise<void> {
-    const { residency, gatherMs } = this.#options;
+    const { residency, watchdog, gatherMs } = this.#options;
     if (residency.isLost && residency.hasWork) return await residency.recover();
     await this.#act();
     if (residency.isLost) return;
     try {
-      await residency.checkpoint();
+      await watchdog.during(residency.checkpoint());
     } catch (error) {
       // Without a loss the journals stay, and are tried again when they have grown.
       if (await residency.wasLost(error)) return;
@@ -132,7 +134,7 @@ export class StepLoop {
   async #act(): Promise<void> {
     for (let action = this.#actions.shift(); action; action = this.#actions.shift()) {
       try {
-        await action.run();
+        await this.#options.watchdog.during(action.run());
       } catch (error) {
         if (!await this.#options.residency.wasLost(error) || ++action.tries >= ACTION_TRIES) {
           action.fail(error);
@@ -145,14 +147,14 @@ export class StepLoop {
   }
 
   async #rounds(): Promise<void> {
-    const { residency, retries } = this.#options;
+    const { residency, watchdog, retries } = this.#options;
     const ready: StreamSession[] = [];
     for (const session of this.#ready) {
       if (session.hasFrame) ready.push(session);
       else this.#ready.delete(session);
     }
     try {
-      await residency.bring(ready);
+      await watchdog.during(residency.bring(ready));
     } catch (error) {
       if (await residency.wasLost(error)) return;
       for (const session of ready) {
@@ -195,7 +197,7 @@ export class StepLoop {
   }
 
   async #round(sessions: readonly StreamSession[]): Promise<void> {
-    const { host, residency, clock, retries } = this.#options;
+    const { host, residency, clock, watchdog, retries } = this.#options;
     const { scheduler } = host;
     const begin = clock.now();
     const futures = sessions.map((session) => {
@@ -206,7 +208,8 @@ export class StepLoop {
       });
     });
     // The scheduler tells every future its own outcome as well.
-    const error = await scheduler.step().then(() => null, (cause: unknown) => cause);
+    const error = await watchdog.during(scheduler.step())
+      .then(() => null, (cause: unknown) => cause);
     const outcomes = await Promise.allSettled(futures.map((future) => future.result()));
     outcomes.forEach((outcome, i) => {
       const session = sessions[i]!;
@@ -217,7 +220,9 @@ export class StepLoop {
     const ms = clock.now() - begin;
     this.#roundMs += NEWEST * (ms - this.#roundMs);
     const failed = error !== null;
-    this.#options.onStep({ rows: sessions.length, slots: scheduler.slots, ms, failed });
+    const allCompute = { uploadMs: 0, computeMs: ms, readbackMs: 0 };
+    const phases = failed ? null : scheduler.executor.phases ?? allCompute;
+    this.#options.onStep({ rows: sessions.length, slots: scheduler.slots, ms, phases, failed });
     if (failed) await residency.wasLost(error);
   }
 }

@@ -5,7 +5,7 @@
  */
 import { assert } from "../base/assert.ts";
 import { GanglionError } from "../base/errors.ts";
-import type { SessionImage } from "../checkpoint/mod.ts";
+import type { ReadoutImage, SessionImage } from "../checkpoint/mod.ts";
 import { Chunk, type ChunkInput } from "./chunk.ts";
 import { EVENT_BYTES, Outbox, type OutboxEvent, type OutputEvent } from "./outbox.ts";
 import { OutputReader, type ReadFrom } from "./reader.ts";
@@ -15,6 +15,7 @@ import type {
   EndReason,
   Epoch,
   Notice,
+  RanFrame,
   SessionOptions,
   SessionSurroundings,
   TakenFrame,
@@ -28,13 +29,6 @@ export interface Origin {
   readonly image?: SessionImage;
 }
 
-/** What who sends the first chunk after a roll-back must know. */
-interface RollBack {
-  readonly epoch: number;
-  readonly toStep: number;
-  readonly nextSeq: number;
-}
-
 export class StreamSession {
   readonly options: SessionOptions;
   readonly seat: Seat;
@@ -46,7 +40,6 @@ export class StreamSession {
   readonly #readers = new Set<OutputReader>();
   readonly #timeline: Timeline;
   #restNext = false; // a reset that no frame has carried out yet
-  #rolledBack: RollBack | null = null;
   #mustAccept = false; // nobody has acknowledged the roll-back yet
   #epochKept: number; // a crash cannot make us use epochs up to this one again
   #untold: OutboxEvent | null = null; // waits until its epoch is kept
@@ -64,8 +57,13 @@ export class StreamSession {
     this.seat = seat;
     this.#around = around;
     this.#epochKept = around.isKept ? 1 : Infinity;
-    this.outbox = new Outbox(around.limits.ringBytesMax, options.outputs === "hold");
     this.#timeline = new Timeline(image?.timeline ?? { step: seat.baseStep });
+    const begin = { epoch: this.epoch, step: this.stepsDone };
+    this.outbox = new Outbox(
+      around.limits.ringBytesMax,
+      options.outputs === "hold",
+      image?.ring ?? { begin, lastDropped: null, clearedTo: null },
+    );
     const chunks = image?.chunks.map((each) => Chunk.fromImage(each)) ?? [];
     this.queue = new SessionQueue(options, around.limits, {
       nextSeq: image?.nextSeq ?? 0,
@@ -138,13 +136,14 @@ export class StreamSession {
 
   /**
    * Queues a chunk. A number that was given before makes no second chunk: `isRepeat`. Throws
-   * without any effect when the number, the queue or the ring say no. After a roll-back the first
-   * chunk that has neither a number nor the epoch is refused once.
+   * without any effect when the number, the queue or the ring say no, and when the client knows only
+   * of an older epoch. After a roll-back the first chunk that has neither a number nor the epoch is
+   * refused once.
    */
   submit(input: ChunkInput): { chunk: Chunk; isRepeat: boolean } {
     this.assertOpen();
     this.#assertTaking();
-    this.#assertRollBackKnown(input);
+    this.#assertEpochKnown(input);
     const repeated = this.queue.repeated(input);
     if (repeated !== null) return { chunk: repeated, isRepeat: true };
     this.queue.assertRoom(input.steps, this.#around.secondsFor);
@@ -181,13 +180,17 @@ export class StreamSession {
     this.#restNext = false;
     this.#timeline.newEpoch(step);
     this.options.predictor?.reset();
-    this.outbox.clear();
+    this.#untold = null;
+    this.outbox.beginAgain({ epoch: this.epoch, step });
     this.#around.onActivity(this);
     this.#tellReaders();
   }
 
-  /** For the service: the seat holds the state at an earlier step; chunks from `seq` on are lost. */
-  rollBack(toStep: number, seq: number): void {
+  /**
+   * For the service: the seat holds the state at an earlier step, at which the running prediction was
+   * this; chunks from `seq` on are lost.
+   */
+  rollBack(toStep: number, seq: number, readout: ReadoutImage | null): void {
     for (const chunk of this.#forgetFrom(seq)) {
       chunk.fail(
         new GanglionError("rolled_back", `Chunk ${chunk.seq} was lost with the device`, {
@@ -199,6 +202,7 @@ export class StreamSession {
       );
     }
     this.#taken = null;
+    if (readout !== null) this.options.predictor?.load(readout);
     this.#tellRollBack(toStep);
     this.#around.onActivity(this);
     this.#tellReaders();
@@ -226,7 +230,7 @@ export class StreamSession {
 
   /** For the service: all of the session but its state, as data that does not change any more. */
   image(): Omit<SessionImage, "modelDigest" | "numerics" | "state"> {
-    const { id, model, owner, ttlSeconds, record, outputs, framePeriodMs, createdAtMs } =
+    const { id, model, owner, ttlSeconds, record, outputs, framePeriodMs, createdAtMs, predictor } =
       this.options;
     this.#freedAtImage = this.#freed;
     const { events } = this.outbox;
@@ -244,6 +248,8 @@ export class StreamSession {
         event.kind === "output" ? { ...event, chunk: index.get(event.chunk)! } : event
       ),
       eventsReceived: this.outbox.receivedCount,
+      ring: this.outbox.past,
+      readout: predictor?.save() ?? null,
     };
   }
 
@@ -286,7 +292,7 @@ export class StreamSession {
   }
 
   /** For the loop: the taken frame ran. */
-  commit({ data, probes }: Outputs): TakenFrame {
+  commit({ data, probes }: Outputs): RanFrame {
     const taken = this.#release();
     const { chunk, steps, reset } = taken;
     const startStep = this.stepsDone;
@@ -295,6 +301,7 @@ export class StreamSession {
       chunk.epoch = this.epoch;
     }
     this.#restNext = false;
+    const readoutBefore = this.options.predictor?.save() ?? null;
     const position = this.#timeline.advance(steps);
     const head = { kind: "output", position, chunk, startStep, steps } as const;
     const event: OutputEvent = { ...head, data, probes, ...this.#predict(data, reset) };
@@ -304,7 +311,7 @@ export class StreamSession {
     if (chunk.finished) this.#around.onActivity(this);
     this.#around.onRan(this, chunk);
     this.#tellReaders();
-    return taken;
+    return { ...taken, readoutBefore };
   }
 
   /** For the loop: the step failed. The frame stays at the head, and is given up after `retries`. */
@@ -417,25 +424,25 @@ export class StreamSession {
     const event = { kind: "rolled_back", position: this.#timeline.mark(), nextSeq } as const;
     if (how.isCut || this.epoch <= this.#epochKept) this.outbox.push(event);
     else this.#untold = event;
-    this.#rolledBack = { epoch: this.epoch, toStep, nextSeq };
     this.#mustAccept = true;
   }
 
-  #assertRollBackKnown({ seq, epoch }: ChunkInput): void {
-    const rolledBack = this.#rolledBack;
+  #assertEpochKnown(input: ChunkInput): void {
     const mustAccept = this.#mustAccept;
     this.#mustAccept = false;
-    if (rolledBack === null) return;
-    const isStale = epoch !== undefined && epoch < rolledBack.epoch;
-    if (!isStale && (!mustAccept || seq !== undefined || epoch !== undefined)) return;
+    // What was applied in an older epoch was applied: a repeat has its answer whatever came since.
+    if (this.queue.knows(input)) return;
+    const { seq, epoch: known } = input;
+    const epoch = this.epoch + this.queue.resetsWaiting;
+    const isStale = known !== undefined && known < epoch;
+    if (!isStale && (!mustAccept || seq !== undefined || known !== undefined)) return;
+    const { fromStep } = this.epochs.at(-1)!;
     throw new GanglionError(
       "rolled_back",
-      `The session was rolled back to step ${rolledBack.toStep}`,
-      {
-        to_step: rolledBack.toStep,
-        next_chunk_seq: rolledBack.nextSeq,
-        epoch: rolledBack.epoch,
-      },
+      isStale
+        ? `The chunk is for epoch ${known}, and would run in epoch ${epoch}`
+        : `The session was rolled back to step ${fromStep}`,
+      { to_step: fromStep, next_chunk_seq: this.queue.nextSeq, epoch },
     );
   }
 

@@ -2,7 +2,13 @@
  * What travels between the server's thread and the thread that owns the executor. A batch is one block
  * of values with a row of facts each, and moves by transfer: nothing is cloned but small facts.
  */
-import type { BatchRow, ExecutorInfo, RowResult, RowState } from "../engine/executor.ts";
+import type {
+  BatchRow,
+  ExecutorInfo,
+  RowResult,
+  RowState,
+  StepPhases,
+} from "../engine/executor.ts";
 import type { ErrorCode, Facts } from "../base/errors.ts";
 import type { Plan } from "../model/plan.ts";
 
@@ -31,6 +37,8 @@ export type ToThread = Opening | (Request & { readonly id: number });
 export interface StepResult {
   readonly outputs: Float32Array;
   readonly probes: readonly Readonly<Record<string, Float32Array>>[];
+  /** Undefined where the executor does not tell. */
+  readonly phases: StepPhases | undefined;
 }
 
 export interface Failure {
@@ -73,7 +81,10 @@ export function unpackRows(
   });
 }
 
-export function packResults(results: readonly RowResult[]): StepResult {
+export function packResults(
+  results: readonly RowResult[],
+  phases: StepPhases | undefined,
+): StepResult {
   const length = results.reduce((sum, { output }) => sum + output.length, 0);
   const outputs = new Float32Array(length);
   let at = 0;
@@ -81,7 +92,7 @@ export function packResults(results: readonly RowResult[]): StepResult {
     outputs.set(output, at);
     at += output.length;
   }
-  return { outputs, probes: results.map(({ probes }) => probes) };
+  return { outputs, probes: results.map(({ probes }) => probes), phases };
 }
 
 export function unpackResults(

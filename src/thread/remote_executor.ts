@@ -3,7 +3,14 @@
  * CPU executor works. The promises are the executor's own; a thread that dies is a lost device.
  */
 import { GanglionError } from "../base/errors.ts";
-import type { BatchRow, Executor, ExecutorInfo, RowResult, RowState } from "../engine/executor.ts";
+import type {
+  BatchRow,
+  Executor,
+  ExecutorInfo,
+  RowResult,
+  RowState,
+  StepPhases,
+} from "../engine/executor.ts";
 import type { Plan } from "../model/plan.ts";
 import {
   type Failure,
@@ -38,6 +45,7 @@ export class RemoteExecutor implements Executor {
   readonly info: ExecutorInfo;
   readonly lost: Promise<{ reason: string }>;
   readonly #line: Line;
+  #phases: StepPhases | undefined;
 
   private constructor(plan: Plan, options: RemoteOptions, line: Line, info: ExecutorInfo) {
     this.plan = plan;
@@ -56,11 +64,17 @@ export class RemoteExecutor implements Executor {
     return new RemoteExecutor(plan, options, line, info);
   }
 
+  /** As the executor in the thread told them: the way there and back is in none. */
+  get phases(): StepPhases | undefined {
+    return this.#phases;
+  }
+
   async step(batch: readonly BatchRow[]): Promise<RowResult[]> {
     const { rows, values } = packRows(batch);
     const result = await this.#line.ask<StepResult>({ type: "step", rows, values }, [
       values.buffer,
     ]);
+    this.#phases = result.phases;
     return unpackResults(result, rows, this.plan.outputSize);
   }
 

@@ -48,7 +48,7 @@ async function answer(
     case "step": {
       const { plan } = executor;
       const batch = unpackRows(request.rows, request.values, plan.sampleSize);
-      const result = packResults(await executor.step(batch));
+      const result = packResults(await executor.step(batch), executor.phases);
       return { result, transfer: [result.outputs.buffer] };
     }
     case "read":

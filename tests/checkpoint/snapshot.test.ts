@@ -242,6 +242,8 @@ describe("a session's checkpoint", () => {
       },
       { kind: "error", position: { epoch: 1, step: 5, part: 1 } },
     ],
+    ring: { begin: { epoch: 1, step: 0 }, lastDropped: null, clearedTo: null },
+    readout: null,
     eventsReceived: 1,
     state,
   };
@@ -250,6 +252,13 @@ describe("a session's checkpoint", () => {
     expect(decodeSession(encodeSession(image))).toEqual(image);
     const atRest = { ...image, state: null };
     expect(decodeSession(encodeSession(atRest))).toEqual(atRest);
+    // Every bit of an f64, also where no text could say it.
+    const scores = Float64Array.of(1 / 3, -0, NaN, -Infinity, 5e-324, 2 ** 60 + 1);
+    const reading = { ...image, readout: { readout: "sum", steps: 3, scores } };
+    const back = decodeSession(encodeSession(reading));
+    expect(back.readout).toMatchObject({ readout: "sum", steps: 3 });
+    expect([...new Uint8Array(back.readout!.scores.buffer)])
+      .toEqual([...new Uint8Array(scores.buffer)]);
   });
 
   test("cut or changed it is refused, and it is no snapshot, nor a snapshot a checkpoint", () => {
@@ -261,7 +270,7 @@ describe("a session's checkpoint", () => {
       expect(() => decodeSession(bytes.slice(0, at))).toThrow(GanglionError);
     }
     expect(verdict(bytes)).toBe("snapshot_refused format");
-    expect(() => decodeSession(file)).toThrow("no ganglion-session-1");
+    expect(() => decodeSession(file)).toThrow("no ganglion-session-2");
   });
 });
 

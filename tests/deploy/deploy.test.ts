@@ -124,7 +124,7 @@ test("Kubernetes probes routes that exist, and waits long enough", () => {
   const [container] = containers;
   const paths = (["startupProbe", "readinessProbe", "livenessProbe"] as const)
     .map((probe) => container![probe]!.httpGet.path);
-  expect(paths).toEqual(["/readyz", "/readyz", "/healthz"]);
+  expect(paths).toEqual(["/readyz", "/readyz", "/livez"]);
   const pause = Number(container!.lifecycle.preStop.exec.command[1]);
   expect(grace).toBeGreaterThan(pause + KEEPING_SECONDS);
 });

@@ -1,6 +1,8 @@
 /**
  * Overload at three times what a server can do, measured from outside: how long accepted chunks take, how
- * fast refusals come, and whether `Retry-After` tells the truth.
+ * fast refusals come, and whether `Retry-After` tells the truth. The client shares the machine with the
+ * server and everything else, so that refusals are also measured where they are made, and `/healthz` is
+ * asked at the same moments for comparison.
  */
 import { PIXELS } from "../support/digits.ts";
 import { Random } from "../support/plans.ts";
@@ -15,6 +17,10 @@ const FRAMES_QUEUED = 4;
 export interface Overload {
   readonly accepted: Percentiles;
   readonly refused: Percentiles;
+  /** `/healthz` from the same client at the same moments, which costs the server nothing. */
+  readonly health: Percentiles;
+  /** 99 of 100 refusals left the server within this, by its own histogram. */
+  readonly refusedInServerMs: number;
   /** Longest that an accepted frame may take: all that wait before it, its own, the one that runs. */
   readonly boundMs: number;
   /** Medians in seconds: what refused openings were told, and when a slot did come free. */
@@ -52,6 +58,7 @@ async function chunkFlood(url: string, ms: number) {
   const ids = await Promise.all(Array.from({ length: SLOTS }, () => openSession(url)));
   const accepted: number[] = [];
   const refused: number[] = [];
+  const health: number[] = [];
   const body = new Uint8Array(FRAME * PIXELS * 4);
   const asked: Promise<void>[] = [];
   const ask = async (id: string) => {
@@ -67,14 +74,37 @@ async function chunkFlood(url: string, ms: number) {
     else if (answer.status === 429) refused.push(took);
     else throw new Error(`chunk: ${answer.status}`);
   };
+  const ping = async () => {
+    const begin = performance.now();
+    await (await fetch(`${url}/healthz`)).arrayBuffer();
+    health.push(performance.now() - begin);
+  };
   const end = performance.now() + ms;
   while (performance.now() < end) {
     for (const id of ids) asked.push(ask(id));
+    asked.push(ping());
     await Bun.sleep(STEP_MS / 3);
   }
   await Promise.all(asked);
   for (const id of ids) await closeSession(url, id);
-  return { accepted: percentiles(accepted), refused: percentiles(refused) };
+  return {
+    accepted: percentiles(accepted),
+    refused: percentiles(refused),
+    health: percentiles(health),
+    refusedInServerMs: await refusalsInServer(url, refused.length),
+  };
+}
+
+/** The upper bound of the bucket in which the 99th of 100 refusals lies; accepted chunks take a step. */
+async function refusalsInServer(url: string, count: number): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const buckets = text.matchAll(
+    /^ganglion_http_request_seconds_bucket\{route="[^"]*\/chunks",le="([\d.]+)"\} (\d+)$/gm,
+  );
+  for (const [, bound, sum] of buckets) {
+    if (Number(sum) >= 0.99 * count) return 1000 * Number(bound);
+  }
+  return Infinity;
 }
 
 /** Sessions of a few seconds hold all slots; others ask for one again and again. */

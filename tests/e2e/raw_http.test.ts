@@ -83,6 +83,15 @@ describe.each(["deno", "bun"] as const)("on %s", (runtime) => {
       break;
     }
     expect({ struck, faults }).toEqual({ struck: [], faults: [] });
+    // A length is refused by us, with what the limit is, however large it is.
+    for (const length of [2 ** 27, 2 ** 33, 2 ** 52]) {
+      const head = `POST /v1/sessions/${id}/chunks HTTP/1.1\r\nHost: localhost\r\n` +
+        `Content-Type: application/octet-stream\r\nContent-Length: ${length}\r\n\r\n`;
+      const client = await rawClient(server.url, head);
+      const text = await client.ended(WAIT_MS);
+      client.socket.destroy();
+      expect(text).toMatch(/^HTTP\/1\.1 413 [^]*"code":"body_too_large"/);
+    }
     // The same bytes, where a request may stand, do strike.
     const honest = await rawClient(server.url, strike(id));
     expect(await honest.ended(WAIT_MS)).toMatch(/^HTTP\/1\.1 204/);

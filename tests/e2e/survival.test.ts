@@ -156,6 +156,45 @@ describe.each(RUNTIMES)("on %s", (runtime) => {
     LIMIT_MS,
   );
 
+  test("SIGTERM: not ready at once, nobody new comes in, what runs finishes, exit 0", async () => {
+    await using server = await startServer(runtime, [
+      DIGITS_NIR,
+      "--device",
+      "cpu",
+      "--frame",
+      "1",
+    ]);
+    const id = await open(server);
+    // As many steps as take most of a second here, of the two that what runs is given.
+    await run(server, id, spikes(1, 4_000));
+    const begin = performance.now();
+    await run(server, id, spikes(1, 4_000));
+    const perStep = (performance.now() - begin) / 4_000;
+    const steps = Math.min(60_000, Math.ceil(800 / perStep));
+    const running = run(server, id, spikes(2, steps));
+    while ((await view(server, id))["steps_done"] === 8_000) await Bun.sleep(1);
+    const stopping = server.stop();
+    const codes: string[] = [];
+    const refusal = async (path: string, init: RequestInit = {}) => {
+      const answer = await call(server, path, init);
+      const { code = "none" } = await answer.json() as { code?: string };
+      return `${answer.status} ${code}`;
+    };
+    while (await refusal("/readyz") !== "503 draining") await Bun.sleep(1);
+    codes.push(await refusal("/v1/sessions", { method: "POST" }));
+    codes.push(
+      await refusal(`/v1/sessions/${id}/chunks`, {
+        method: "POST",
+        headers: { "content-type": "application/octet-stream" },
+        body: spikes(3, 1).slice(),
+      }),
+    );
+    expect(codes).toEqual(["503 draining", "503 draining"]);
+    expect((await call(server, "/livez")).status).toBe(200);
+    expect((await running).length).toBe(steps * 10);
+    expect(await stopping).toBe(0);
+  }, LIMIT_MS);
+
   test.each(["webgpu", "cpu"])(
     "10 times more sessions than slots on %s: bytes are equal",
     async (device) => {

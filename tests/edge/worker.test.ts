@@ -168,7 +168,7 @@ test("only the public routes are handed on", async () => {
     expect(answer.status).toBe(404);
     expect(await answer.json()).toMatchObject({ code: "not_found", status: 404 });
   }
-  for (const path of ["/healthz", "/readyz", "/openapi.json"]) {
+  for (const path of ["/healthz", "/livez", "/readyz", "/openapi.json"]) {
     expect((await fetch(new URL(path, url))).status).toBe(200);
   }
 });

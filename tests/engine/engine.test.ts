@@ -77,6 +77,18 @@ describe("a batch larger than one submit", () => {
   }
 });
 
+test("the parts of a step are told, together no longer than the step", async () => {
+  const plan = mlpPlan(2, "lif", 0);
+  const executor = await create(plan, { slots: 2, frame: 4 });
+  const input = new Random(1).spikes(4 * plan.sampleSize);
+  const begin = performance.now();
+  await executor.step([{ slot: 0, steps: 4, fresh: true, input }]);
+  const took = performance.now() - begin;
+  const { uploadMs, computeMs, readbackMs } = executor.phases;
+  for (const part of [uploadMs, computeMs, readbackMs]) expect(part).toBeGreaterThan(0);
+  expect(uploadMs + computeMs + readbackMs).toBeLessThan(took);
+});
+
 test("recording changes no bit and any set of names works", async () => {
   const plan = recurrentPlan(7);
   const executor = await create(plan, { slots: 2, frame: 5 });
@@ -107,6 +119,58 @@ test("a lost device rejects the step and says so", async () => {
   open.length = 0;
   expect(await executor.lost).toHaveProperty("reason");
   await expect(executor.step([row])).rejects.toThrow();
+});
+
+test(
+  "what is read across a loss is the step's own bits or an error, never anything else",
+  async () => {
+    const plan = mlpPlan(9, "lif", 0);
+    const input = new Random(3).spikes(2 * plan.sampleSize);
+    const row: BatchRow = { slot: 0, steps: 2, fresh: true, input };
+    const [wanted] = await new ReferenceExecutor(plan, { slots: 1, frame: 2 }).step([row]);
+    const { gpu } = await findGpu();
+    for (let turns = 0; turns < 6; turns++) {
+      const device = await openDevice(gpu);
+      const options = { slots: 1, frame: 2, readback: "awaited", numerics: "test" } as const;
+      const executor = await GpuExecutor.create(plan, device, options);
+      const stepping = executor.step([row]).then(
+        ([result]) => result!.output,
+        (error: unknown) => error,
+      );
+      // Before, while and after the map that was accepted.
+      for (let i = 0; i < turns; i++) await Promise.resolve();
+      device.device.destroy();
+      const outcome = await stepping;
+      if (outcome instanceof Float32Array) assertSameBits(outcome, wanted!.output, `turn ${turns}`);
+      else expect(outcome).toBeInstanceOf(Error);
+      await expect(executor.step([row])).rejects.toThrow();
+    }
+  },
+  60_000,
+);
+
+test("a map that succeeds with zeros is no output", async () => {
+  const plan = mlpPlan(9, "lif", 0);
+  const executor = await create(plan, { slots: 1, frame: 2 });
+  const input = new Random(3).spikes(2 * plan.sampleSize);
+  const row: BatchRow = { slot: 0, steps: 2, fresh: true, input };
+  const { gpu } = await findGpu();
+  const sample = (await openDevice(gpu)).device;
+  const staging = Object.getPrototypeOf(
+    sample.createBuffer({ size: 16, usage: GPUBufferUsage.COPY_DST }),
+  ) as GPUBuffer;
+  const was = Object.getOwnPropertyDescriptor(staging, "getMappedRange")!;
+  Object.defineProperty(staging, "getMappedRange", {
+    ...was,
+    value: (_: number, bytes: number) => new ArrayBuffer(bytes),
+  });
+  try {
+    await expect(executor.step([row])).rejects.toThrow("data of another step");
+  } finally {
+    Object.defineProperty(staging, "getMappedRange", was);
+    sample.destroy();
+  }
+  await expectSame(executor, [row]);
 });
 
 test("slots that cannot fit are refused with the number that would", async () => {

@@ -6,6 +6,7 @@ import { expectProblem } from "./support/problems.ts";
 import {
   type FaultyExecutor,
   makeWorld,
+  MemoryStore,
   onePass,
   settle,
   type World,
@@ -137,6 +138,41 @@ describe("a device that is lost", () => {
       steps_done: 6,
       next_chunk_seq: 2,
     });
+  });
+
+  test("a roll-back that nobody was told of yet is not told after another state was put in", async () => {
+    let isBroken = false;
+    const store = new MemoryStore();
+    const breakable = (executor: FaultyExecutor) => {
+      executor.fails = ([row]) => isBroken && row!.input[0] === stream(2, 5)[0];
+      return executor;
+    };
+    const world = lossy({ rebuild: breakable, store });
+    const id = await world.open();
+    const path = `/v1/sessions/${id}`;
+    await run(world, id, stream(1, 4));
+    const state = await (await world.send(`${path}/state`)).arrayBuffer();
+    await run(world, id, stream(2, 5));
+    const disk = Promise.withResolvers<void>();
+    store.gate = disk.promise; // the new epoch cannot be kept, and so not be told
+    isBroken = true;
+    world.executor.lose();
+    await world.clock.advance(1_000);
+    expect(world.service.session(id).epoch).toBe(2);
+    const headers = { "content-type": "application/octet-stream" };
+    const putting = world.send(`${path}/state`, { method: "PUT", body: state, headers });
+    await settle();
+    disk.resolve();
+    expect((await putting).status).toBe(200);
+    const late = { "session-epoch": "3", accept: "application/octet-stream" };
+    await world.post(id, stream(3, 2), "?wait=true", late);
+    const events = new EventClient(await world.send(`${path}/outputs`));
+    await settle();
+    expect(events.events.map((each) => [each.event, each.id])).toEqual([
+      ["open", undefined],
+      ["output", "3-6"],
+    ]);
+    await events.leave();
   });
 
   test("a device that kills every step: the chunk is given up and told, the session lives", async () => {

@@ -101,7 +101,9 @@ describe("with keys", () => {
       expect(answer.headers.get("www-authenticate")).toContain("Bearer");
       await expectProblem(answer, "unauthorized");
     }
-    for (const path of ["/healthz", "/readyz"]) expect((await send(path)).status).toBe(200);
+    for (const path of ["/healthz", "/livez", "/readyz"]) {
+      expect((await send(path)).status).toBe(200);
+    }
     for (const wrong of ["alph", "alphaa", "ALPHA", "", "alpha beta"]) {
       await expectProblem(await send("/v1/models", from(bearer(wrong))), "unauthorized");
     }

@@ -25,6 +25,7 @@ test("/openapi.json lists every route that is built", async () => {
     "DELETE /v1/sessions/{session}",
     "DELETE /v1/sessions/{session}/chunks/{seq}",
     "GET /healthz",
+    "GET /livez",
     "GET /metrics",
     "GET /readyz",
     "GET /v1/events",

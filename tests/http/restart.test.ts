@@ -128,6 +128,21 @@ describe("after a kill", () => {
     ]);
   });
 
+  test("what the ring had dropped before is still missing", async () => {
+    const store = new MemoryStore();
+    const limits = { ringBytesMax: 400 };
+    const world = makeWorld({ store, limits });
+    const id = await world.open();
+    for (const seed of [1, 2, 3, 4]) await run(world, id, stream(seed, 4));
+    await world.clock.advance(1_000);
+    const next = await restart(store, { limits });
+    const headers = { "last-event-id": "1-4" };
+    const client = new EventClient(await next.send(`/v1/sessions/${id}/outputs`, { headers }));
+    await settle();
+    expect(client.events[0]!.data).toMatchObject({ resume: "partial", missing: { from_step: 4 } });
+    await client.leave();
+  });
+
   test("what waits in the queue is durable too, a chunk begun goes on where it was", async () => {
     const store = new MemoryStore();
     const world = makeWorld({ store, limits: { checkpointSteps: 8 } });

@@ -43,7 +43,7 @@ describe("POST /v1/sessions", () => {
       ["unknown outputs", { outputs: "all" }, "invalid_body"],
       ["an unknown probe", { record: ["nope.v"] }, "invalid_body"],
       ["record that is no list", { record: "lif.v" }, "invalid_body"],
-      ["a state", { state: {} }, "not_built"],
+      ["a state that is no text", { state: {} }, "invalid_body"],
     ] as const,
   )("%s is refused and takes no slot", async (_, body, code) => {
     const { send, service } = makeWorld();

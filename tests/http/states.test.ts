@@ -1,5 +1,7 @@
 /** API §2: the state as a resource: read, replace, fork, park; more sessions than slots. */
 import { describe, expect, test } from "bun:test";
+import { encodeSnapshot } from "../../src/checkpoint/mod.ts";
+import { restState } from "../../src/model/row_state.ts";
 import { Random } from "../support/plans.ts";
 import { EventClient } from "./support/events.ts";
 import { expectProblem } from "./support/problems.ts";
@@ -72,6 +74,92 @@ describe("GET and PUT …/state", () => {
     await expectProblem(repeat, "outputs_gone");
   });
 
+  test("open says what is missing of the new time-line, and nothing of the one before", async () => {
+    // An event of 4 steps takes 48 + 128 bytes: two fit.
+    const world = makeWorld({ limits: { ringBytesMax: 400 } });
+    const id = await world.open();
+    for (const seed of [1, 2, 3, 4]) await run(world, id, stream(seed, 4));
+    const early = await world.open();
+    await run(world, early, stream(9, 5));
+    await put(world, id, await snapshot(world, early));
+    const opening = async (last?: string) => {
+      const headers: Record<string, string> = last === undefined ? {} : { "last-event-id": last };
+      const events = new EventClient(await world.send(`/v1/sessions/${id}/outputs`, { headers }));
+      await settle();
+      await events.leave();
+      const { data } = events.named("open")[0]!;
+      return { ...data, ids: events.named("output").map((each) => each.id) };
+    };
+    const nothing = { epoch: 2, next_start_step: 5, missing: null, ids: [] };
+    expect(await opening()).toEqual({ ...nothing, resume: "start" });
+    expect(await opening("1-16")).toEqual({ ...nothing, resume: "full" });
+    // Outputs after these were emptied with the ring, and cannot be told any more.
+    for (const last of ["1-4", "1-12"]) {
+      expect(await opening(last)).toEqual({ ...nothing, resume: "reset" });
+    }
+    for (const seed of [5, 6, 7]) await run(world, id, stream(seed, 4));
+    const rest = { epoch: 2, next_start_step: 9, ids: ["2-13", "2-17"] };
+    const missing = { from_step: 5, to_step: 9 };
+    expect(await opening()).toEqual({ ...rest, resume: "start", missing });
+    expect(await opening("1-16")).toEqual({ ...rest, resume: "partial", missing });
+    expect(await opening("1-4")).toEqual({ ...rest, resume: "reset", missing });
+    expect(await opening("2-9")).toEqual({ ...rest, resume: "full", missing: null });
+  });
+
+  test("a chunk that knows only an older epoch is refused after PUT state and reset; a repeat is not", async () => {
+    const world = makeWorld();
+    const id = await world.open();
+    const chunk = stream(1, 5);
+    const wanted = await run(world, id, chunk);
+    const send = (values: Float32Array, headers: Record<string, string>) =>
+      world.post(id, values, "", headers);
+    const stale = async (epoch: number, at: Record<string, number>, headers = {}) => {
+      const answer = await send(stream(2, 3), { "session-epoch": String(epoch), ...headers });
+      await expectProblem(answer, "rolled_back", at);
+    };
+    await put(world, id, await snapshot(world, id));
+    await stale(1, { epoch: 2, to_step: 5, next_chunk_seq: 1 });
+    await stale(1, { epoch: 2, to_step: 5, next_chunk_seq: 1 }, { "chunk-seq": "1" });
+    expect((await send(stream(2, 3), { "session-epoch": "2" })).status).toBe(202);
+    await settle();
+    await post(world, `/v1/sessions/${id}/reset`);
+    await stale(2, { epoch: 3, to_step: 8, next_chunk_seq: 2 });
+    // Nothing was rolled back: without an epoch a chunk goes through.
+    expect((await send(stream(3, 1), {})).status).toBe(202);
+    const repeat = await send(chunk, { "chunk-seq": "0", "session-epoch": "1" });
+    expect([repeat.status, (await repeat.json()).seq]).toEqual([202, 0]);
+    const inTime = await world.open();
+    expect(await run(world, inTime, chunk)).toEqual(wanted);
+  });
+
+  test("a chunk with reset: its own epoch may be the old one, what follows knows the new one", async () => {
+    const world = makeWorld();
+    const id = await world.open();
+    const send = (body: object, headers: Record<string, string>) =>
+      world.send(`/v1/sessions/${id}/chunks`, {
+        method: "POST",
+        body: JSON.stringify(body),
+        headers: { "content-type": "application/json", ...headers },
+      });
+    const data = [[0, 0, 1, 0, 0, 0]];
+    const gate = Promise.withResolvers<void>();
+    world.executor.gate = gate.promise;
+    const first = { "session-epoch": "1", "chunk-seq": "0" };
+    const taken = await send({ data, reset: true }, first);
+    expect([taken.status, (await taken.json()).epoch]).toEqual([202, 2]);
+    // While it waits and after it ran the same holds.
+    const verdicts = async () => {
+      const next = { "chunk-seq": "1", "session-epoch": "1" };
+      await expectProblem(await send({ data }, next), "rolled_back", { epoch: 2 });
+      expect((await send({ data, reset: true }, first)).status).toBe(202);
+    };
+    await verdicts();
+    gate.resolve();
+    await settle();
+    await verdicts();
+    expect((await send({ data }, { "session-epoch": "2" })).status).toBe(202);
+  });
+
   test("the state is that of a frame boundary, also while frames wait; restoring is refused then", async () => {
     const world = makeWorld({ frame: 4 });
     const id = await world.open();
@@ -141,6 +229,99 @@ describe("GET and PUT …/state", () => {
   });
 });
 
+describe("state in POST /v1/sessions", () => {
+  const base64 = (file: Uint8Array): string => Buffer.from(file).toString("base64");
+  const create = (world: World, body: object, query = "") =>
+    world.send(`/v1/sessions${query}`, {
+      method: "POST",
+      body: JSON.stringify(body),
+      headers: { "content-type": "application/json" },
+    });
+
+  test("the session goes on from the snapshot, in a slot, with a time-line of its own", async () => {
+    const world = makeWorld();
+    const first = await world.open();
+    const whole = stream(1, 20);
+    await run(world, first, whole.slice(0, 7 * 6));
+    const state = base64(await snapshot(world, first));
+    const late = await run(world, first, whole.slice(7 * 6));
+    const answer = await create(world, { state, ttl_s: 9 });
+    expect(answer.status).toBe(201);
+    const view = await answer.json() as { id: string };
+    expect(view).toMatchObject({
+      state: "active",
+      slot: 1,
+      ttl_s: 9,
+      steps_done: 7,
+      next_chunk_seq: 0,
+      epoch: 1,
+      epochs: [{ epoch: 1, from_step: 7 }],
+    });
+    expect(await run(world, view.id, whole.slice(7 * 6))).toEqual(late);
+  });
+
+  test("it waits for a slot as any other, and may be larger than other bodies", async () => {
+    const world = makeWorld({ slots: 1, limits: { controlBytesMax: 100 } });
+    const id = await world.open();
+    await run(world, id, stream(1, 5));
+    const state = base64(await snapshot(world, id));
+    expect(state.length).toBeGreaterThan(100);
+    await expectProblem(await create(world, { state }), "no_slot");
+    const waiting = create(world, { state, wait_s: 5 });
+    await settle();
+    await world.send(`/v1/sessions/${id}`, { method: "DELETE" });
+    expect(await (await waiting).json()).toMatchObject({ state: "active", steps_done: 5 });
+  });
+
+  test("of two at once one gets the slot that is free, the other is refused", async () => {
+    const world = makeWorld({ slots: 2 });
+    const id = await world.open();
+    const body = { state: base64(await snapshot(world, id)) };
+    const [first, second] = await Promise.all([create(world, body), create(world, body)]);
+    expect(await first!.json()).toMatchObject({ state: "active", slot: 1 });
+    await expectProblem(second!, "no_slot");
+  });
+
+  test("what no snapshot of this model is, is refused, and takes no slot", async () => {
+    const world = makeWorld({ plans: [makeWorld().plan, leakyPlan()], slots: 1 });
+    const id = await world.open({ model: "spiking" });
+    const file = await snapshot(world, id);
+    await world.send(`/v1/sessions/${id}`, { method: "DELETE" });
+    const flipped = file.slice();
+    flipped[flipped.length - 1]! ^= 1;
+    const spiking = { model: "spiking" };
+    const cases = [
+      [{ ...spiking, state: base64(flipped) }, "snapshot_refused", { reason: "checksum" }],
+      [{ model: "leaky", state: base64(file) }, "snapshot_refused", { reason: "model" }],
+      [{ ...spiking, state: base64(file.slice(0, -1)) }, "snapshot_unreadable", {}],
+      [{ ...spiking, state: "no base64!" }, "snapshot_unreadable", {}],
+      [{ ...spiking, state: "" }, "snapshot_unreadable", {}],
+      [{ ...spiking, state: 7 }, "invalid_body", {}],
+      [{ state: base64(file) }, "model_required", {}],
+      [{ ...spiking, state: "A".repeat(2_000_000) }, "body_too_large", {}],
+    ] as const;
+    for (const [body, code, facts] of cases) {
+      await expectProblem(await create(world, body), code, facts);
+    }
+    expect(world.service.allSessions()).toEqual([]);
+    expect((await create(world, { ...spiking, state: base64(file) })).status).toBe(201);
+  });
+
+  test("another numerics tag only with allow_inexact", async () => {
+    const world = makeWorld();
+    const other = encodeSnapshot(world.plan, {
+      state: restState(world.plan),
+      step: 3,
+      numerics: "other",
+    });
+    const body = { state: base64(other) };
+    await expectProblem(await create(world, body), "snapshot_refused", { reason: "numerics" });
+    await expectProblem(await create(world, body, "?allow_inexact=1"), "invalid_query");
+    const answer = await create(world, body, "?allow_inexact=true");
+    expect(await answer.json()).toMatchObject({ steps_done: 3 });
+  });
+});
+
 describe("POST …/fork", () => {
   test("a fork goes on from the parent's state and step, and neither touches the other", async () => {
     const world = makeWorld();
@@ -181,8 +362,10 @@ describe("POST …/fork", () => {
     expect(await run(world, parent, tail)).toEqual(wanted);
   });
 
-  test("sessions are bounded by the memory for parked states", async () => {
-    const world = makeWorld({ slots: 1, limits: { parkedBytesMax: 24 } });
+  test("sessions are bounded by the memory for states and rings beside the slots", async () => {
+    // Three f32 of state and its ring for each.
+    const limits = { ringBytesMax: 1000, parkedBytesMax: 2 * 1012 };
+    const world = makeWorld({ slots: 1, limits });
     const parent = await world.open();
     for (let i = 0; i < 2; i++) {
       expect((await post(world, `/v1/sessions/${parent}/fork`)).status).toBe(201);

@@ -59,6 +59,11 @@ test("/metrics: what happened is counted, event streams are in no duration", asy
       [`ganglion_frames_total${model}`]: 5,
       [`ganglion_steps_failed_total${model}`]: 1,
       [`ganglion_step_seconds_count${model}`]: 6,
+      // Executors that tell nothing of the parts spend all on compute; failed steps have none.
+      'ganglion_step_phase_seconds_count{model="spiking",phase="upload"}': 5,
+      'ganglion_step_phase_seconds_sum{model="spiking",phase="upload"}': 0,
+      'ganglion_step_phase_seconds_count{model="spiking",phase="compute"}': 5,
+      'ganglion_step_phase_seconds_count{model="spiking",phase="readback"}': 5,
       [`ganglion_step_fill_count${model}`]: 6,
       'ganglion_step_fill_bucket{model="spiking",le="0.4"}': 6,
       'ganglion_step_fill_bucket{model="spiking",le="0.3"}': 0,
@@ -83,6 +88,65 @@ test("/metrics: what happened is counted, event streams are in no duration", asy
   expect(lost.get('ganglion_sessions_ended_total{model="spiking",reason="device_lost"}')).toBe(1);
   expect([lost.get(`ganglion_readers${model}`), lost.get("ganglion_event_streams")])
     .toEqual([0, 0]);
+});
+
+test("step time is split into upload, compute and readback where the executor tells", async () => {
+  const world = makeWorld();
+  const id = await world.open();
+  Object.defineProperty(world.executor, "phases", {
+    value: { uploadMs: 250, computeMs: 500, readbackMs: 1000 },
+  });
+  await world.post(id, step, "?wait=true");
+  const values = await measured(world);
+  const sum = (phase: string) =>
+    values.get(`ganglion_step_phase_seconds_sum{model="spiking",phase="${phase}"}`);
+  expect(["upload", "compute", "readback"].map(sum)).toEqual([0.25, 0.5, 1]);
+});
+
+test("/livez fails while a step does not end within stepSecondsMax, which is said and counted", async () => {
+  const world = makeWorld({ limits: { stepSecondsMax: 5 }, deps: { apiKeys: ["alpha"] } });
+  const as = { headers: { authorization: "Bearer alpha" } };
+  const live = () => world.send("/livez");
+  const id = await world.open({}, as);
+  const client = new EventClient(await world.send("/v1/events", as));
+  const gate = Promise.withResolvers<void>();
+  world.executor.gate = gate.promise; // an executor that hangs
+  await world.post(id, step, "", as.headers);
+  await world.clock.advance(4_999);
+  expect([(await live()).status, world.said]).toEqual([200, []]);
+  await world.clock.advance(1);
+  for (const path of ["/livez", "/readyz"]) {
+    await expectProblem(await world.send(path), "step_stuck", { retry_after_s: 1 });
+  }
+  // The process itself lives, and says so.
+  expect((await world.send("/healthz")).status).toBe(200);
+  await world.clock.advance(60_000);
+  const values = parseMetrics(await (await world.send("/metrics", as)).text());
+  expect(values.get('ganglion_steps_stuck_total{model="spiking"}')).toBe(1);
+  expect(values.get("ganglion_ready")).toBe(0);
+  expect(client.named("step_stuck").map(({ data }) => data.model)).toEqual(["spiking"]);
+  world.executor.gate = null;
+  gate.resolve();
+  await settle();
+  expect((await live()).status).toBe(200);
+  expect((await world.send("/readyz")).status).toBe(200);
+  expect(world.said).toEqual([
+    "a step of spiking has not ended for 5 s: /livez fails until it does",
+    "the step of spiking ended after 65 s",
+  ]);
+  await client.leave();
+});
+
+test("a state that cannot be read makes /livez fail too; with 0 nothing does", async () => {
+  for (const [stepSecondsMax, status] of [[5, 503], [0, 200]] as const) {
+    const world = makeWorld({ limits: { stepSecondsMax } });
+    const id = await world.open();
+    await world.post(id, step, "?wait=true");
+    world.executor.readState = () => new Promise(() => undefined);
+    void world.send(`/v1/sessions/${id}/state`);
+    await world.clock.advance(90_000);
+    expect((await world.send("/livez")).status).toBe(status);
+  }
 });
 
 test("labels come from closed lists, so that nobody can make new ones", async () => {

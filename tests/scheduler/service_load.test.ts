@@ -175,14 +175,36 @@ describe("memory", () => {
       rings: 2 * 100 * (4 << 20),
       gone: 256 << 20,
       queues: 2 * 100 * 65_536 * 4 * 6,
+      parked: 0,
     });
-    expect(needs.most).toBeGreaterThan(needs.sure);
+    const beside = Math.floor((1 << 30) / (4 * 3 + (4 << 20)));
+    expect(needs.forks).toBe(2 * beside * (4 * 3 + (4 << 20) + 65_536 * 4 * 6));
+    expect(needs.most).toBe(needs.sure + needs.queues + needs.forks + (64 << 20));
+  });
+
+  test("with a number of sessions, all of them are counted for sure and there are no other forks", () => {
+    const limits = makeLimits({ slots: 100, sessionsMax: 1000 });
+    const few = memoryNeeds([plan], makeLimits({ slots: 100 }));
+    const needs = memoryNeeds([plan], limits);
+    expect(needs).toMatchObject({
+      parked: 900 * 4 * 3,
+      rings: 1000 * (4 << 20),
+      queues: 1000 * 65_536 * 4 * 6,
+      forks: 0,
+    });
+    expect(needs.sure).toBe(few.sure + needs.parked + 900 * (4 << 20));
   });
 
   test("what cannot fit is refused; what fits unless all queues are full is said", () => {
     const limits = makeLimits({ slots: 100 });
     expect(() => checkMemory([plan], limits, 2 ** 29)).toThrow(/100 slots need \d+ MiB.*512 MiB/);
-    expect(checkMemory([plan], limits, 2 ** 30)).toContain("every queue full");
+    const said = checkMemory([plan], limits, 2 ** 30);
+    expect(said).toMatch(/every queue full and as many forks .* forks \d+ MiB/);
+    // Forks are what makes it too much here, and can be bounded.
+    const most = memoryNeeds([plan], limits).most;
+    expect(checkMemory([plan], limits, most - 1)).not.toBe(null);
+    const bounded = makeLimits({ slots: 100, parkedBytesMax: 0 });
+    expect(checkMemory([plan], bounded, most - 1)).toBe(null);
     expect(checkMemory([plan], limits, 2 ** 33)).toBe(null);
     expect(checkMemory([plan], limits, null)).toBe(null);
     const own = makeLimits({ slots: 100, memoryBytesMax: 2 ** 29 });

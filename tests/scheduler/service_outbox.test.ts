@@ -58,7 +58,7 @@ describe.each([["ring", false], ["hold", true]] as const)("%s", (_, hold) => {
         const firstUnread = held.findIndex(({ received }) => !received);
         const unread = firstUnread < 0 ? [] : held.slice(firstUnread);
         expect(outbox.bytesUnreceived).toBe(unread.reduce((sum, each) => sum + each.bytes, 0));
-        expect(outbox.lastDropped).toEqual(
+        expect(outbox.past.lastDropped).toEqual(
           outbox.first === 0 ? null : all[outbox.first - 1]!.event.position,
         );
         // Over its bytes only by the newest event, or by what nobody has received yet.

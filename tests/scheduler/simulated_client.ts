@@ -79,6 +79,7 @@ export class Client {
   mustBeRefused = false;
   #reader: OutputReader | null = null;
   #last: Position | null = null;
+  #mayMiss = false; // something that nobody had read may be gone
   #resumed: {
     readonly epoch: number;
     readonly known: readonly { seq: number; digest: string; state: string }[];
@@ -123,7 +124,17 @@ export class Client {
   connect(): void {
     if (this.#reader !== null) return;
     this.#reader = this.session.read(this.#last ?? "oldest");
-    expect(this.#reader.opening.resume).toBe(this.#last === null ? "start" : "full");
+    const { resume } = this.#reader.opening;
+    if (this.#last === null) expect(resume).toBe("start");
+    else if (this.#mayMiss) expect(["full", "reset"]).toContain(resume);
+    else expect(resume).toBe("full");
+  }
+
+  /** Another state was put in: what was not read yet went with the ring, and this must be told. */
+  replaced(moment: Moment): void {
+    this.history.push(moment);
+    for (const seq of this.chunks.keys()) if (seq >= moment.seq) this.chunks.delete(seq);
+    this.#mayMiss = true;
   }
 
   disconnect(): void {
@@ -148,9 +159,15 @@ export class Client {
     this.connect();
     for (let event = this.#reader!.pull(); event !== null; event = this.#reader!.pull()) {
       if (event.kind === "notice") continue;
+      if (event.kind === "lagged" && this.#mayMiss) {
+        this.#reader = null;
+        this.connect();
+        continue;
+      }
       expect(["output", "error", "rolled_back", "numerics"]).toContain(event.kind);
       await this.#take(event as OutboxEvent);
       this.#last = (event as OutboxEvent).position;
+      this.#mayMiss = false;
     }
   }
 

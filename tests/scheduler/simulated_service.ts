@@ -7,7 +7,12 @@
 import { expect } from "bun:test";
 import { GanglionError } from "../../src/base/errors.ts";
 import { makeLimits } from "../../src/base/limits.ts";
-import { decodeSession, decodeSnapshot, encodeSnapshot } from "../../src/checkpoint/mod.ts";
+import {
+  decodeSession,
+  decodeSnapshot,
+  encodeSnapshot,
+  type Snapshot,
+} from "../../src/checkpoint/mod.ts";
 import { restState } from "../../src/model/row_state.ts";
 import { ReferenceExecutor } from "../../src/reference/reference.ts";
 import { ModelHost, Service, type StateStore } from "../../src/scheduler/mod.ts";
@@ -290,6 +295,7 @@ class Simulation {
     for (const [name, values] of Object.entries(moment.state.tensors)) {
       assertSameBits(read.state.tensors[name]!, values, name);
     }
+    if (this.random.next() < 0.3) return await this.#openWith(read, moment);
     const to = this.clients[this.random.int(0, this.clients.length - 1)]!;
     await to.pull();
     const restoring = Promise.resolve().then(() => this.#service.restore(to.session, read));
@@ -298,8 +304,14 @@ class Simulation {
     const { epoch } = to.session;
     const { state, step } = moment;
     const seq = to.session.queue.nextSeq;
-    to.history.push({ epoch, step, state, seq, offset: 0 });
+    to.replaced({ epoch, step, state, seq, offset: 0 });
     await this.#wait(this.#service.keep([to.session]));
+  }
+
+  async #openWith(snapshot: Snapshot, { state, step }: Moment): Promise<void> {
+    const session = await this.#wait(this.#service.open({ ttlSeconds: 0, snapshot }));
+    if (typeof session === "string") return expect(["no_slot", "device_lost"]).toContain(session);
+    this.clients.push(new Client(session, state, step));
   }
 
   #close(client: Client): void {

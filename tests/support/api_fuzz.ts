@@ -108,7 +108,9 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
     statuses[status] = (statuses[status] ?? 0) + 1;
     const type = answer.headers.get("content-type");
     if (type === "text/event-stream") return await answer.body?.cancel();
-    const text = await answer.text();
+    const bytes = new Uint8Array(await answer.arrayBuffer());
+    const text = new TextDecoder().decode(bytes);
+    if (status === 200 && path.endsWith("/state") && init.method === "GET") maker.snapshot = bytes;
     const asked = document.paths[path]![init.method.toLowerCase()] ?? { responses: {} };
     const fault = faultOf(asked, status, type, text);
     if (fault !== null) faults.push(`${what} → ${status}: ${fault}`);
@@ -153,6 +155,8 @@ function faultOf(
 /** Makes requests. */
 class Maker {
   readonly #options: FuzzOptions;
+  /** A real one, of some session. */
+  snapshot: Uint8Array<ArrayBuffer> | null = null;
 
   constructor(options: FuzzOptions) {
     this.#options = options;
@@ -222,10 +226,24 @@ class Maker {
     if (this.#chance(0.05)) headers["content-type"] = this.#pick(ODD_TYPES);
     if (this.#chance(0.02)) headers["content-encoding"] = this.#pick(["gzip", "identity"]);
     if (type === "application/json") return this.#json(content[type]!.schema ?? {});
+    // The only body that is octets alone is a state.
+    if (Object.keys(content).length === 1 && this.snapshot !== null && this.#chance(0.7)) {
+      return this.#snapshot(this.snapshot);
+    }
     const { stepBytes } = this.#options;
     const steps = this.#int(0, 6);
     const bytes = new Uint8Array(steps * stepBytes + (this.#chance(0.1) ? this.#int(1, 7) : 0));
     if (this.#chance(0.3)) { for (let i = 0; i < bytes.length; i++) bytes[i] = this.#int(0, 255); }
+    return bytes;
+  }
+
+  /** Mostly as it was, else with one bit flipped or an end missing. */
+  #snapshot(whole: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+    const bytes = whole.slice();
+    if (this.#chance(0.8)) return bytes;
+    const at = this.#int(0, bytes.length - 1);
+    if (this.#chance(0.5)) return bytes.slice(0, at);
+    bytes[at]! ^= 1 << this.#int(0, 7);
     return bytes;
   }
 
@@ -263,6 +281,8 @@ class Maker {
           if (!this.#chance(isNeeded ? 0.97 : name === "model" ? 0.85 : 0.15)) continue;
           value[name] = name === "model" && this.#chance(0.9)
             ? this.#pick(this.#options.models)
+            : name === "state" && this.snapshot !== null && this.#chance(0.8)
+            ? Buffer.from(this.#snapshot(this.snapshot)).toString("base64")
             : this.#value(each, depth + 1);
         }
         if (this.#chance(0.03)) value[this.#pick(ODD_TEXTS)] = this.#odd();

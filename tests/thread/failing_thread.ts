@@ -1,11 +1,13 @@
 /** A thread whose executor fails a step of 3 steps, dies in one of 4, and never ends one of 5. */
 import { CpuExecutor } from "../../src/cpu/mod.ts";
 import { GanglionError } from "../../src/base/errors.ts";
-import type { BatchRow, RowResult } from "../../src/engine/executor.ts";
+import type { BatchRow, RowResult, StepPhases } from "../../src/engine/executor.ts";
 import { ownPort } from "../../src/runtime/mod.ts";
 import { type FromThread, serveExecutor, type ToThread } from "../../src/thread/mod.ts";
 
 class Failing extends CpuExecutor {
+  phases: StepPhases | undefined;
+
   override step(batch: readonly BatchRow[]): Promise<RowResult[]> {
     const { steps, slot } = batch[0]!;
     if (steps === 3) return Promise.reject(new GanglionError("step_failed", "no luck", { slot }));
@@ -16,6 +18,8 @@ class Failing extends CpuExecutor {
       return new Promise(() => undefined);
     }
     if (steps === 5) return new Promise(() => undefined);
+    // Of one step it tells how long the parts took.
+    this.phases = steps === 2 ? { uploadMs: 1, computeMs: 2, readbackMs: 3 } : undefined;
     return super.step(batch);
   }
 }

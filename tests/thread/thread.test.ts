@@ -42,12 +42,15 @@ test("the caller's input stays its own", async () => {
   await executor.close();
 });
 
-test("an error in the thread arrives with its code and facts, and the thread lives on", async () => {
+test("an error in the thread arrives with its code and facts, the thread lives on, and tells its phases", async () => {
   const executor = await openFailing("failing_thread.ts");
   const error: unknown = await executor.step([row(3)]).then(() => null, (each: unknown) => each);
   expect(error).toMatchObject({ code: "step_failed", facts: { slot: 0 }, message: "no luck" });
   const [result] = await executor.step([row(2)]);
   expect(result!.output.length).toBe(2 * PLAN.outputSize);
+  expect(executor.phases).toEqual({ uploadMs: 1, computeMs: 2, readbackMs: 3 });
+  await executor.step([row(1)]);
+  expect(executor.phases).toBe(undefined);
   await executor.close();
 });
 

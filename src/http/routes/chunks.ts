@@ -111,8 +111,15 @@ export function chunkRoutes({ service, limits, clock }: Deps) {
 
     async cancel(c: Context) {
       const session = find(c);
-      const seq = /^\d{1,15}$/.test(c.req.param("seq")!) ? Number(c.req.param("seq")) : NaN;
-      session.cancel(seq);
+      const seq = c.req.param("seq")!;
+      if (!/^\d{1,15}$/.test(seq)) {
+        throw new GanglionError(
+          "chunk_unknown",
+          `Chunks have whole numbers, not "${seq.slice(0, 50)}"`,
+          { next_chunk_seq: session.queue.nextSeq },
+        );
+      }
+      session.cancel(Number(seq));
       // It must not run after a crash either.
       await service.keep([session]);
       return c.body(null, 204);

@@ -12,6 +12,7 @@ import type {
   StreamSession,
 } from "../../scheduler/mod.ts";
 import { assertEventStream } from "../accept.ts";
+import { readNothing } from "../body.ts";
 import type { AppDeps, Context } from "../context.ts";
 import { type Encoding, ENCODINGS } from "../encode_outputs.ts";
 import {
@@ -43,6 +44,7 @@ export function outputRoutes(
   streams: EventStreams,
   tickets: Tickets,
 ) {
+  const bodyLimits = { bytesMax: limits.controlBytesMax, seconds: limits.bodySeconds, clock };
   const find = (c: Context, id: string) => service.anySession(id, c.get("owner"));
 
   function sourceOf(session: StreamSession, c: Context, from: ReadFrom, isNamed: boolean): Source {
@@ -139,7 +141,8 @@ export function outputRoutes(
       return streamTo(c, sources);
     },
 
-    ticket(c: Context) {
+    async ticket(c: Context) {
+      await readNothing(c, bodyLimits);
       const session = find(c, c.req.param("session")!);
       const ticket = tickets.issue(session.id, c.get("owner"));
       const expires = new Date(clock.wallMs() + limits.ticketSeconds * 1000).toISOString();

@@ -9,6 +9,11 @@ export function serverRoutes({ service, limits, version, commit }: Deps) {
   return {
     healthy: (c: Context) => c.json({ status: "ok", version, commit: commit ?? null }),
 
+    live(c: Context) {
+      service.assertLive();
+      return c.json({ status: "live" });
+    },
+
     ready(c: Context) {
       service.assertReady();
       return c.json({ status: "ready" });
@@ -44,6 +49,7 @@ Addresses
   GET    /v1/limits
   GET    /metrics
   GET    /healthz
+  GET    /livez
   GET    /readyz
   GET    /openapi.json
 `;

@@ -1,7 +1,9 @@
 /** Sessions: open, list, describe, reset, close. */
 import { GanglionError } from "../../base/errors.ts";
-import { readJson } from "../body.ts";
-import type { AppDeps, Context } from "../context.ts";
+import { decodeSnapshot, type Snapshot, snapshotBytesMax } from "../../checkpoint/mod.ts";
+import type { ModelHost } from "../../scheduler/mod.ts";
+import { readJson, readNothing } from "../body.ts";
+import { type AppDeps, type Context, flagOf } from "../context.ts";
 import { describeSession } from "../describe.ts";
 import { CreateSession } from "../schemas.ts";
 
@@ -9,13 +11,16 @@ type Deps = Pick<AppDeps, "service" | "limits" | "clock">;
 
 export function sessionRoutes({ service, limits, clock }: Deps) {
   const bodyLimits = { bytesMax: limits.controlBytesMax, seconds: limits.bodySeconds, clock };
+  const stateBytesMax = Math.max(0, ...service.models.map(({ plan }) => snapshotBytesMax(plan)));
+  const stateField = {
+    name: "state",
+    bytesMax: limits.controlBytesMax + 4 * Math.ceil(stateBytesMax / 3),
+  };
   const find = (c: Context) => service.session(c.req.param("session")!, c.get("owner"));
   return {
     async create(c: Context) {
-      const body = await readJson(c, CreateSession, bodyLimits);
-      if (body.state !== undefined) {
-        throw new GanglionError("not_built", "A session cannot begin with a state yet");
-      }
+      const allowInexact = flagOf(c, "allow_inexact");
+      const body = await readJson(c, CreateSession, bodyLimits, stateField);
       if ((body.wait_s ?? 0) > 0) c.env.keepOpen?.();
       const session = await service.open({
         model: body.model,
@@ -26,6 +31,9 @@ export function sessionRoutes({ service, limits, clock }: Deps) {
         outputs: body.outputs,
         readout: body.readout,
         framePeriodMs: body.frame_period_ms,
+        snapshot: body.state === undefined
+          ? undefined
+          : snapshotOf(service.model(body.model), body.state, allowInexact),
         signal: c.req.raw.signal,
       });
       return c.json(describeSession(service, session), 201, {
@@ -41,6 +49,8 @@ export function sessionRoutes({ service, limits, clock }: Deps) {
     get: (c: Context) => c.json(describeSession(service, find(c))),
 
     async reset(c: Context) {
+      find(c); // an ended session answers before its body is read
+      await readNothing(c, bodyLimits);
       const session = find(c);
       session.reset();
       // An epoch that somebody knows of must not come a second time after a crash.
@@ -59,4 +69,15 @@ export function sessionRoutes({ service, limits, clock }: Deps) {
       throw new GanglionError("not_built", `${c.req.method} ${c.req.routePath} is not built yet`);
     },
   };
+}
+
+/** A snapshot in base64, checked against the model that goes on from it. */
+function snapshotOf({ plan, info }: ModelHost, text: string, allowInexact: boolean): Snapshot {
+  let bytes: Uint8Array;
+  try {
+    bytes = Uint8Array.fromBase64(text);
+  } catch (cause) {
+    throw new GanglionError("snapshot_unreadable", "The state is not base64", {}, { cause });
+  }
+  return decodeSnapshot(bytes, { plan, numerics: info.numerics, allowInexact });
 }

@@ -2,7 +2,7 @@
 import { GanglionError } from "../../base/errors.ts";
 import { decodeSnapshot, encodeSnapshot, snapshotBytesMax } from "../../checkpoint/mod.ts";
 import { bestType } from "../accept.ts";
-import { mediaTypeOf, readBody } from "../body.ts";
+import { mediaTypeOf, readBody, readNothing } from "../body.ts";
 import { type AppDeps, type Context, flagOf } from "../context.ts";
 import { describeSession } from "../describe.ts";
 
@@ -11,6 +11,7 @@ type Deps = Pick<AppDeps, "service" | "limits" | "clock">;
 const TYPE = "application/octet-stream";
 
 export function stateRoutes({ service, limits, clock }: Deps) {
+  const bodyLimits = { bytesMax: limits.controlBytesMax, seconds: limits.bodySeconds, clock };
   const find = (c: Context) => service.session(c.req.param("session")!, c.get("owner"));
   return {
     async read(c: Context) {
@@ -44,12 +45,16 @@ export function stateRoutes({ service, limits, clock }: Deps) {
     },
 
     async fork(c: Context) {
+      find(c);
+      await readNothing(c, bodyLimits);
       const fork = await service.fork(find(c));
       const location = `/v1/sessions/${fork.id}`;
       return c.json(describeSession(service, fork), 201, { location });
     },
 
     async park(c: Context) {
+      find(c);
+      await readNothing(c, bodyLimits);
       const session = find(c);
       await service.park(session);
       return c.json(describeSession(service, session));

@@ -1,0 +1,110 @@
+/** What a client sends by a slip, and would never notice if it passed in silence. */
+import { describe, expect, test } from "bun:test";
+import { expectProblem } from "./support/problems.ts";
+import { makeWorld } from "./support/world.ts";
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+describe.each(["fork", "park", "reset", "ticket"])("POST …/%s takes no body", (what) => {
+  test("junk is told, and nothing is done", async () => {
+    const world = makeWorld({ limits: { controlBytesMax: 100 } });
+    const id = await world.open();
+    const post = (body: BodyInit | null, headers: HeadersInit = JSON_TYPE) =>
+      world.send(`/v1/sessions/${id}/${what}`, { method: "POST", body, headers });
+    await expectProblem(await post("{"), "bad_json");
+    await expectProblem(await post('{"to": 3}'), "invalid_body");
+    await expectProblem(await post("[]"), "invalid_body");
+    await expectProblem(
+      await post("x", { "content-type": "text/plain" }),
+      "unsupported_media_type",
+    );
+    await expectProblem(await post(new Uint8Array(3), {}), "unsupported_media_type");
+    await expectProblem(
+      await post("{}", { ...JSON_TYPE, "content-encoding": "gzip" }),
+      "unsupported_media_type",
+    );
+    await expectProblem(await post(" ".repeat(101)), "body_too_large");
+    expect(world.service.allSessions()).toHaveLength(1);
+    expect(world.service.session(id)).toMatchObject({ epoch: 1 });
+    expect(world.service.session(id).seat.slot).not.toBe(null);
+    for (const [body, headers] of [[null, {}], ["", JSON_TYPE], ["{}", JSON_TYPE]] as const) {
+      expect((await post(body, headers)).ok).toBe(true);
+    }
+  });
+
+  test("a session that ended says so before its body is read", async () => {
+    const world = makeWorld();
+    const id = await world.open();
+    await world.send(`/v1/sessions/${id}`, { method: "DELETE" });
+    const init = { method: "POST", body: "x" };
+    const answer = await world.send(`/v1/sessions/${id}/${what}`, init);
+    // Tickets are for outputs, which an ended session still has.
+    await expectProblem(answer, what === "ticket" ? "unsupported_media_type" : "session_gone");
+  });
+});
+
+describe("query parameters", () => {
+  test("where there are some, an unknown one is told, with what was probably meant", async () => {
+    const world = makeWorld();
+    const id = await world.open();
+    const ask = (path: string, method = "GET") =>
+      world.send(path, method === "GET" ? {} : { method, headers: JSON_TYPE, body: "{}" });
+    const session = `/v1/sessions/${id}`;
+    const cases = [
+      [`${session}/outputs?encodng=bits`, "GET", "encodng", "encoding"],
+      [`${session}/outputs?last_eventid=1-4`, "GET", "last_eventid", "last_event_id"],
+      [`/v1/outputs?sesion=${id}`, "GET", "sesion", "session"],
+      [`${session}/chunks?wiat=true`, "POST", "wiat", "wait"],
+      [`${session}/state?allow-inexact=true`, "PUT", "allow-inexact", "allow_inexact"],
+      ["/v1/sessions?allowinexact=true", "POST", "allowinexact", "allow_inexact"],
+      ["/v1/events?last-event-id=1", "GET", "last-event-id", "last_event_id"],
+    ] as const;
+    for (const [path, method, parameter, meant] of cases) {
+      const problem = await expectProblem(await ask(path, method), "invalid_query", { parameter });
+      expect(problem.detail).toBe(`"${parameter}" is no parameter here; did you mean "${meant}"?`);
+    }
+    const far = await expectProblem(
+      await ask(`${session}/chunks?x=1`, "POST"),
+      "invalid_query",
+      { parameters: ["wait"] },
+    );
+    expect(far.detail).toBe('"x" is no parameter here; there are wait');
+    expect(world.service.session(id).queue.nextSeq).toBe(0);
+  });
+
+  test("routes that have none do not look at the query", async () => {
+    const world = makeWorld();
+    for (
+      const path of ["/healthz", "/v1/models", "/metrics", `/v1/sessions/${await world.open()}`]
+    ) {
+      expect((await world.send(`${path}?probe=1`)).status).toBe(200);
+    }
+  });
+});
+
+test("a chunk number that is none is named", async () => {
+  const world = makeWorld();
+  const id = await world.open();
+  for (const seq of ["x", "1.5", "-1", "1e3"]) {
+    const init = { method: "DELETE" };
+    const answer = await world.send(`/v1/sessions/${id}/chunks/${seq}`, init);
+    const { detail } = await expectProblem(answer, "chunk_unknown", { next_chunk_seq: 0 });
+    expect(detail).toBe(`Chunks have whole numbers, not "${seq}"`);
+  }
+});
+
+test("406 says what to accept", async () => {
+  const world = makeWorld();
+  const id = await world.open();
+  const headers = { accept: "image/png" };
+  const outputs = await world.send(`/v1/sessions/${id}/outputs`, { headers });
+  expect(await expectProblem(outputs, "not_acceptable")).toMatchObject({
+    detail: "Outputs are given as text/event-stream",
+    action: "Accept one of the types that the detail lists",
+    types: ["text/event-stream"],
+  });
+  const state = await world.send(`/v1/sessions/${id}/state`, { headers });
+  expect(await expectProblem(state, "not_acceptable")).toMatchObject({
+    detail: "A state is given as application/octet-stream",
+  });
+});
