@@ -169,7 +169,8 @@ export interface components {
       readout?: boolean;
       /** @description Time between two frames of a real-time stream; later outputs count as late */
       frame_period_ms?: number;
-      state?: unknown;
+      /** @description Begins with this state: a snapshot as GET …/state gives it, in base64 */
+      state?: string;
     };
     SessionList: {
       sessions: components["schemas"]["Session"][];

@@ -64,7 +64,7 @@ export function decodeSession(bytes: Uint8Array): SessionImage {
   const inputs = under("input/");
   const outputs = under("output/");
   const probes = probesByEvent(under("probe/"));
-  const scores = file.tensors.get(SCORES)?.values;
+  const scores = file.tensors.get(SCORES)?.data;
   return {
     ...image,
     readout: scores === undefined
