@@ -178,12 +178,12 @@ export class Interpreter {
 
   private runReady(): void {
     const { machine: m } = this;
-    while (m.readyAt < m.ready.length) {
+    while (m.readyAt < m.readyEnd) {
       const session = m.ready[m.readyAt++]!;
       if (session.status === "ready") execute(m, session, this.workload);
     }
-    m.ready.length = 0;
     m.readyAt = 0;
+    m.readyEnd = 0;
   }
 
   private settle(): void {
@@ -193,7 +193,7 @@ export class Interpreter {
       for (const pool of m.pools) {
         if (pool.growers.length > 0 || pool.queue.length > 0) retryPool(m, pool);
       }
-    } while (m.ready.length > 0);
+    } while (m.readyEnd > 0);
     const quiet = m.heap.peekTime() > m.now;
     for (const stage of m.stages) {
       if (stage.kind === "ps") planShare(m, stage);

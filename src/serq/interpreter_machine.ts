@@ -62,8 +62,10 @@ export class Machine {
   readonly gauges: GaugeState[] = [];
   readonly claims: ClaimState[] = [];
   readonly registers: number[] = [];
+  /** Sessions that can go on, from `readyAt` to `readyEnd`; what stands behind is of no account. */
   readonly ready: Session[] = [];
   readyAt = 0;
+  readyEnd = 0;
   readonly live = new LinkedList<Session>();
   /** Legs that have not ended. */
   readonly legs = new Set<Session>();
@@ -169,7 +171,7 @@ export class Machine {
       session.readyInstant = this.now;
       session.readyTimes = 1;
     }
-    this.ready.push(session);
+    this.ready[this.readyEnd++] = session;
   }
 }
 
