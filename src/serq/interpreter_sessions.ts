@@ -153,14 +153,14 @@ function choose(session: Session, op: Extract<Op, { kind: "choose" }>): void {
   const count = op.count();
   if (!(Number.isInteger(count) && count >= 0)) throw new RunError(runErrors.count(count));
   let best = 0;
-  let bestKeys: number[] | null = null;
+  let keys = op.keys.map(() => 0);
+  let bestKeys = keys.slice();
   for (let candidate = 0; candidate < count; candidate++) {
     session.attributes[op.slot] = candidate;
-    const keys = op.keys.map((key) => key());
-    if (bestKeys === null || compareKeys(keys, bestKeys) < 0) {
-      best = candidate;
-      bestKeys = keys;
-    }
+    for (let i = 0; i < keys.length; i++) keys[i] = op.keys[i]!();
+    if (candidate > 0 && compareKeys(keys, bestKeys) >= 0) continue;
+    best = candidate;
+    [keys, bestKeys] = [bestKeys, keys];
   }
   session.attributes[op.slot] = best;
 }
