@@ -20,7 +20,7 @@ export function xor64(a: Word64, b: Word64): Word64 {
   return { high: (a.high ^ b.high) >>> 0, low: (a.low ^ b.low) >>> 0 };
 }
 
-/** The high 32 bits of the product of two 32-bit numbers. */
+/** The high 32 bits of the product of two 32-bit numbers, taken unsigned. */
 function highProduct(a: number, b: number): number {
   const a0 = a & 0xffff;
   const a1 = a >>> 16;
@@ -32,55 +32,46 @@ function highProduct(a: number, b: number): number {
   return (a1 * b1 + (cross0 >>> 16) + (cross1 >>> 16) + (middle >>> 16)) >>> 0;
 }
 
-/** The number that the functions below work on: allocating one for each step would cost more. */
-let high = 0;
-let low = 0;
+/**
+ * The number that `splitMix` works on: its halves as signed numbers. Such small integers need no memory
+ * of their own, and an object for each step would cost more than the step.
+ */
+const mixed = new Int32Array(2);
 
-function add(h: number, l: number): void {
-  const sum = low + l;
-  high = (high + h + (sum > 0xffffffff ? 1 : 0)) >>> 0;
-  low = sum >>> 0;
-}
-
-function multiply(h: number, l: number): void {
-  high = (highProduct(low, l) + Math.imul(high, l) + Math.imul(low, h)) >>> 0;
-  low = Math.imul(low, l) >>> 0;
-}
-
-/** x := x xor (x >> bits), 0 < bits < 32. */
-function xorShift(bits: number): void {
-  low = (low ^ ((low >>> bits) | (high << (32 - bits)))) >>> 0;
-  high = (high ^ (high >>> bits)) >>> 0;
-}
-
-/** One step of splitmix64. */
-function splitMix(): void {
-  add(0x9e3779b9, 0x7f4a7c15);
-  xorShift(30);
-  multiply(0xbf58476d, 0x1ce4e5b9);
-  xorShift(27);
-  multiply(0x94d049bb, 0x133111eb);
-  xorShift(31);
-}
-
-function splitMixWith(value: number): void {
-  high = (high ^ Math.floor(value / 4294967296)) >>> 0;
-  low = (low ^ (value >>> 0)) >>> 0;
-  splitMix();
+/** One step of splitmix64, with three numbers mixed in before it by exclusive or. */
+function splitMix(value: number): void {
+  let high = mixed[0]! ^ Math.floor(value / 4294967296);
+  let low = mixed[1]! ^ (value >>> 0);
+  const sum = (low >>> 0) + 0x7f4a7c15;
+  high = (high + 0x9e3779b9 + (sum > 0xffffffff ? 1 : 0)) | 0;
+  low = sum | 0;
+  low ^= (low >>> 30) | (high << 2);
+  high ^= high >>> 30;
+  high = (highProduct(low, 0x1ce4e5b9) + Math.imul(high, 0x1ce4e5b9) +
+    Math.imul(low, 0xbf58476d)) | 0;
+  low = Math.imul(low, 0x1ce4e5b9);
+  low ^= (low >>> 27) | (high << 5);
+  high ^= high >>> 27;
+  high = (highProduct(low, 0x133111eb) + Math.imul(high, 0x133111eb) +
+    Math.imul(low, 0x94d049bb)) | 0;
+  low = Math.imul(low, 0x133111eb);
+  mixed[1] = low ^ ((low >>> 31) | (high << 1));
+  mixed[0] = high ^ (high >>> 31);
 }
 
 /** The seed of a substream: the seed mixed alone, then with three numbers, one after the other. */
 export function mix64(seed: Word64, a: number, b: number, c: number): Word64 {
-  high = seed.high;
-  low = seed.low;
-  splitMix();
-  splitMixWith(a);
-  splitMixWith(b);
-  splitMixWith(c);
-  return { high, low };
+  mixed[0] = seed.high;
+  mixed[1] = seed.low;
+  splitMix(0);
+  splitMix(a);
+  splitMix(b);
+  splitMix(c);
+  return { high: mixed[0], low: mixed[1] };
 }
 
 const WORDS = 16;
+const ROUNDS = 12;
 /** "expand 32-byte k" */
 const SIGMA_0 = 0x61707865;
 const SIGMA_1 = 0x3320646e;
@@ -88,7 +79,7 @@ const SIGMA_2 = 0x79622d32;
 const SIGMA_3 = 0x6b206574;
 
 export class Rng {
-  private readonly key = new Uint32Array(8);
+  private readonly key = new Int32Array(8);
   private readonly words = new Uint32Array(WORDS);
   private counter = 0;
   private at = WORDS;
@@ -101,15 +92,18 @@ export class Rng {
   reseed(seed: Word64): void {
     this.counter = 0;
     this.at = WORDS;
-    high = seed.high;
-    low = seed.low;
+    let high = seed.high | 0;
+    let low = seed.low | 0;
     for (let i = 0; i < 8; i++) {
       // A step of a 64-bit congruential generator, and its permuted output.
-      multiply(0x5851f42d, 0x4c957f2d);
-      add(0xa17654e4, 0x6fbe17f3);
-      const mixedHigh = (high ^ (high >>> 18)) >>> 0;
-      const mixedLow = (low ^ ((low >>> 18) | (high << 14))) >>> 0;
-      const shifted = ((mixedLow >>> 27) | (mixedHigh << 5)) >>> 0;
+      high = (highProduct(low, 0x4c957f2d) + Math.imul(high, 0x4c957f2d) +
+        Math.imul(low, 0x5851f42d)) | 0;
+      const sum = (Math.imul(low, 0x4c957f2d) >>> 0) + 0x6fbe17f3;
+      high = (high + 0xa17654e4 + (sum > 0xffffffff ? 1 : 0)) | 0;
+      low = sum | 0;
+      const mixedHigh = high ^ (high >>> 18);
+      const mixedLow = low ^ ((low >>> 18) | (high << 14));
+      const shifted = (mixedLow >>> 27) | (mixedHigh << 5);
       const turn = high >>> 27;
       this.key[i] = turn === 0 ? shifted : (shifted >>> turn) | (shifted << (32 - turn));
     }
@@ -137,60 +131,142 @@ export class Rng {
     return result;
   }
 
+  /** The next block. Its sixteen words stay in variables: in an array the rounds take three times as long. */
   private refill(): void {
     const { key, words } = this;
-    words[0] = SIGMA_0;
-    words[1] = SIGMA_1;
-    words[2] = SIGMA_2;
-    words[3] = SIGMA_3;
-    words.set(key, 4);
-    words[12] = this.counter >>> 0;
-    words[13] = Math.floor(this.counter / 4294967296);
-    words[14] = 0;
-    words[15] = 0;
-    for (let round = 0; round < 12; round += 2) doubleRound(words);
-    words[0] = words[0]! + SIGMA_0;
-    words[1] = words[1]! + SIGMA_1;
-    words[2] = words[2]! + SIGMA_2;
-    words[3] = words[3]! + SIGMA_3;
-    for (let i = 0; i < 8; i++) words[4 + i] = words[4 + i]! + key[i]!;
-    words[12] = words[12]! + (this.counter >>> 0);
-    words[13] = words[13]! + Math.floor(this.counter / 4294967296);
+    const counterLow = this.counter | 0;
+    const counterHigh = Math.floor(this.counter / 4294967296);
+    let x0 = SIGMA_0;
+    let x1 = SIGMA_1;
+    let x2 = SIGMA_2;
+    let x3 = SIGMA_3;
+    let x4 = key[0]!;
+    let x5 = key[1]!;
+    let x6 = key[2]!;
+    let x7 = key[3]!;
+    let x8 = key[4]!;
+    let x9 = key[5]!;
+    let x10 = key[6]!;
+    let x11 = key[7]!;
+    let x12 = counterLow;
+    let x13 = counterHigh;
+    let x14 = 0;
+    let x15 = 0;
+    for (let round = 0; round < ROUNDS; round += 2) {
+      x0 = (x0 + x4) | 0;
+      x12 ^= x0;
+      x12 = (x12 << 16) | (x12 >>> 16);
+      x8 = (x8 + x12) | 0;
+      x4 ^= x8;
+      x4 = (x4 << 12) | (x4 >>> 20);
+      x0 = (x0 + x4) | 0;
+      x12 ^= x0;
+      x12 = (x12 << 8) | (x12 >>> 24);
+      x8 = (x8 + x12) | 0;
+      x4 ^= x8;
+      x4 = (x4 << 7) | (x4 >>> 25);
+      x1 = (x1 + x5) | 0;
+      x13 ^= x1;
+      x13 = (x13 << 16) | (x13 >>> 16);
+      x9 = (x9 + x13) | 0;
+      x5 ^= x9;
+      x5 = (x5 << 12) | (x5 >>> 20);
+      x1 = (x1 + x5) | 0;
+      x13 ^= x1;
+      x13 = (x13 << 8) | (x13 >>> 24);
+      x9 = (x9 + x13) | 0;
+      x5 ^= x9;
+      x5 = (x5 << 7) | (x5 >>> 25);
+      x2 = (x2 + x6) | 0;
+      x14 ^= x2;
+      x14 = (x14 << 16) | (x14 >>> 16);
+      x10 = (x10 + x14) | 0;
+      x6 ^= x10;
+      x6 = (x6 << 12) | (x6 >>> 20);
+      x2 = (x2 + x6) | 0;
+      x14 ^= x2;
+      x14 = (x14 << 8) | (x14 >>> 24);
+      x10 = (x10 + x14) | 0;
+      x6 ^= x10;
+      x6 = (x6 << 7) | (x6 >>> 25);
+      x3 = (x3 + x7) | 0;
+      x15 ^= x3;
+      x15 = (x15 << 16) | (x15 >>> 16);
+      x11 = (x11 + x15) | 0;
+      x7 ^= x11;
+      x7 = (x7 << 12) | (x7 >>> 20);
+      x3 = (x3 + x7) | 0;
+      x15 ^= x3;
+      x15 = (x15 << 8) | (x15 >>> 24);
+      x11 = (x11 + x15) | 0;
+      x7 ^= x11;
+      x7 = (x7 << 7) | (x7 >>> 25);
+      x0 = (x0 + x5) | 0;
+      x15 ^= x0;
+      x15 = (x15 << 16) | (x15 >>> 16);
+      x10 = (x10 + x15) | 0;
+      x5 ^= x10;
+      x5 = (x5 << 12) | (x5 >>> 20);
+      x0 = (x0 + x5) | 0;
+      x15 ^= x0;
+      x15 = (x15 << 8) | (x15 >>> 24);
+      x10 = (x10 + x15) | 0;
+      x5 ^= x10;
+      x5 = (x5 << 7) | (x5 >>> 25);
+      x1 = (x1 + x6) | 0;
+      x12 ^= x1;
+      x12 = (x12 << 16) | (x12 >>> 16);
+      x11 = (x11 + x12) | 0;
+      x6 ^= x11;
+      x6 = (x6 << 12) | (x6 >>> 20);
+      x1 = (x1 + x6) | 0;
+      x12 ^= x1;
+      x12 = (x12 << 8) | (x12 >>> 24);
+      x11 = (x11 + x12) | 0;
+      x6 ^= x11;
+      x6 = (x6 << 7) | (x6 >>> 25);
+      x2 = (x2 + x7) | 0;
+      x13 ^= x2;
+      x13 = (x13 << 16) | (x13 >>> 16);
+      x8 = (x8 + x13) | 0;
+      x7 ^= x8;
+      x7 = (x7 << 12) | (x7 >>> 20);
+      x2 = (x2 + x7) | 0;
+      x13 ^= x2;
+      x13 = (x13 << 8) | (x13 >>> 24);
+      x8 = (x8 + x13) | 0;
+      x7 ^= x8;
+      x7 = (x7 << 7) | (x7 >>> 25);
+      x3 = (x3 + x4) | 0;
+      x14 ^= x3;
+      x14 = (x14 << 16) | (x14 >>> 16);
+      x9 = (x9 + x14) | 0;
+      x4 ^= x9;
+      x4 = (x4 << 12) | (x4 >>> 20);
+      x3 = (x3 + x4) | 0;
+      x14 ^= x3;
+      x14 = (x14 << 8) | (x14 >>> 24);
+      x9 = (x9 + x14) | 0;
+      x4 ^= x9;
+      x4 = (x4 << 7) | (x4 >>> 25);
+    }
+    words[0] = x0 + SIGMA_0;
+    words[1] = x1 + SIGMA_1;
+    words[2] = x2 + SIGMA_2;
+    words[3] = x3 + SIGMA_3;
+    words[4] = x4 + key[0]!;
+    words[5] = x5 + key[1]!;
+    words[6] = x6 + key[2]!;
+    words[7] = x7 + key[3]!;
+    words[8] = x8 + key[4]!;
+    words[9] = x9 + key[5]!;
+    words[10] = x10 + key[6]!;
+    words[11] = x11 + key[7]!;
+    words[12] = x12 + counterLow;
+    words[13] = x13 + counterHigh;
+    words[14] = x14;
+    words[15] = x15;
     this.counter += 1;
     this.at = 0;
   }
-}
-
-function doubleRound(x: Uint32Array): void {
-  quarterRound(x, 0, 4, 8, 12);
-  quarterRound(x, 1, 5, 9, 13);
-  quarterRound(x, 2, 6, 10, 14);
-  quarterRound(x, 3, 7, 11, 15);
-  quarterRound(x, 0, 5, 10, 15);
-  quarterRound(x, 1, 6, 11, 12);
-  quarterRound(x, 2, 7, 8, 13);
-  quarterRound(x, 3, 4, 9, 14);
-}
-
-function quarterRound(x: Uint32Array, a: number, b: number, c: number, d: number): void {
-  let xa = x[a]! | 0;
-  let xb = x[b]! | 0;
-  let xc = x[c]! | 0;
-  let xd = x[d]! | 0;
-  xa = (xa + xb) | 0;
-  xd ^= xa;
-  xd = (xd << 16) | (xd >>> 16);
-  xc = (xc + xd) | 0;
-  xb ^= xc;
-  xb = (xb << 12) | (xb >>> 20);
-  xa = (xa + xb) | 0;
-  xd ^= xa;
-  xd = (xd << 8) | (xd >>> 24);
-  xc = (xc + xd) | 0;
-  xb ^= xc;
-  xb = (xb << 7) | (xb >>> 25);
-  x[a] = xa;
-  x[b] = xb;
-  x[c] = xc;
-  x[d] = xd;
 }

@@ -1,69 +1,68 @@
 /**
- * The event heap: a binary heap ordered by (time, key, sequence). Entries live in parallel arrays, so
- * a push allocates nothing. Two events at one instant with one key leave in the order they came.
+ * The event heap: a binary heap ordered by (time, key, sequence). Entries live in parallel arrays that
+ * grow by doubling and never shrink, so that a push allocates nothing: engines give an array that is
+ * emptied and filled in turns new memory each time. Two events at one instant with one key leave in
+ * the order they came.
  */
 
-export class EventHeap<Event> {
-  private readonly times: number[] = [];
-  private readonly keys: number[] = [];
-  private readonly sequences: number[] = [];
-  private readonly events: Event[] = [];
-  private nextSequence = 0;
+const CAPACITY = 16;
 
-  get size(): number {
-    return this.times.length;
-  }
+export class EventHeap<Event> {
+  size = 0;
+  private times = new Float64Array(CAPACITY);
+  private keys = new Float64Array(CAPACITY);
+  private sequences = new Float64Array(CAPACITY);
+  private readonly events: (Event | undefined)[] = [];
+  private nextSequence = 0;
 
   /** Infinity when the heap is empty. */
   peekTime(): number {
-    return this.times.length === 0 ? Infinity : this.times[0]!;
+    return this.size === 0 ? Infinity : this.times[0]!;
   }
 
   peek(): Event | undefined {
-    return this.events[0];
+    return this.size === 0 ? undefined : this.events[0];
   }
 
   push(time: number, event: Event, key = 0): void {
-    let at = this.times.length;
-    const sequence = this.nextSequence++;
-    this.times.push(time);
-    this.keys.push(key);
-    this.sequences.push(sequence);
-    this.events.push(event);
+    if (this.size === this.times.length) this.enlarge();
+    const { times, keys } = this;
+    let at = this.size++;
     while (at > 0) {
       const parent = (at - 1) >> 1;
-      const parentTime = this.times[parent]!;
+      const parentTime = times[parent]!;
       // A new entry has the largest sequence, so a tie leaves it below its parent.
-      if (parentTime < time || (parentTime === time && this.keys[parent]! <= key)) break;
+      if (parentTime < time || (parentTime === time && keys[parent]! <= key)) break;
       this.move(parent, at);
       at = parent;
     }
-    this.place(at, time, key, sequence, event);
+    this.place(at, time, key, this.nextSequence++, event);
   }
 
   pop(): Event | undefined {
-    const last = this.times.length - 1;
-    if (last < 0) return undefined;
-    const top = this.events[0];
-    const time = this.times.pop()!;
-    const key = this.keys.pop()!;
-    const sequence = this.sequences.pop()!;
-    const event = this.events.pop()!;
-    if (last > 0) this.sink(last, time, key, sequence, event);
+    if (this.size === 0) return undefined;
+    const { times, keys, sequences, events } = this;
+    const top = events[0];
+    const last = --this.size;
+    const event = events[last]!;
+    events[last] = undefined;
+    if (last > 0) this.sink(times[last]!, keys[last]!, sequences[last]!, event);
     return top;
   }
 
-  private sink(size: number, time: number, key: number, sequence: number, event: Event): void {
+  /** Puts an entry at the top and lets it sink to its place. */
+  private sink(time: number, key: number, sequence: number, event: Event): void {
+    const { size, times, keys, sequences } = this;
     let at = 0;
     for (;;) {
       let child = 2 * at + 1;
       if (child >= size) break;
       if (child + 1 < size && this.less(child + 1, child)) child += 1;
-      const childTime = this.times[child]!;
+      const childTime = times[child]!;
       if (childTime > time) break;
       if (childTime === time) {
-        const childKey = this.keys[child]!;
-        if (childKey > key || (childKey === key && this.sequences[child]! > sequence)) break;
+        const childKey = keys[child]!;
+        if (childKey > key || (childKey === key && sequences[child]! > sequence)) break;
       }
       this.move(child, at);
       at = child;
@@ -81,7 +80,7 @@ export class EventHeap<Event> {
     this.times[to] = this.times[from]!;
     this.keys[to] = this.keys[from]!;
     this.sequences[to] = this.sequences[from]!;
-    this.events[to] = this.events[from]!;
+    this.events[to] = this.events[from];
   }
 
   private place(at: number, time: number, key: number, sequence: number, event: Event): void {
@@ -89,5 +88,16 @@ export class EventHeap<Event> {
     this.keys[at] = key;
     this.sequences[at] = sequence;
     this.events[at] = event;
+  }
+
+  private enlarge(): void {
+    const twice = (values: Float64Array): Float64Array<ArrayBuffer> => {
+      const larger = new Float64Array(2 * values.length);
+      larger.set(values);
+      return larger;
+    };
+    this.times = twice(this.times);
+    this.keys = twice(this.keys);
+    this.sequences = twice(this.sequences);
   }
 }

@@ -33,6 +33,8 @@ export interface InterpreterOptions {
   readonly integrity?: boolean;
 }
 
+const ARRIVE: Event = { kind: "arrive" };
+
 export class Interpreter {
   readonly machine: Machine;
   private readonly workload: Workload;
@@ -59,8 +61,8 @@ export class Interpreter {
     if (program.warmup > 0) m.heap.push(program.warmup, { kind: "warm" });
     const { arrival } = program;
     if (typeof arrival === "object") {
-      if ("Poisson" in arrival) m.heap.push(0, { kind: "arrive" });
-      else if ("Renewal" in arrival) m.heap.push(this.nextGap(), { kind: "arrive" });
+      if ("Poisson" in arrival) m.heap.push(0, ARRIVE);
+      else if ("Renewal" in arrival) m.heap.push(this.nextGap(), ARRIVE);
       else {
         const count = "Closed" in arrival ? arrival.Closed : arrival.Batch;
         for (let i = 0; i < count; i++) spawn(m, this.workload);
@@ -132,7 +134,7 @@ export class Interpreter {
     const { machine: m } = this;
     switch (event.kind) {
       case "finish":
-        finishPlain(m, m.stages[event.job.stage]!, event.job);
+        finishPlain(m, m.stages[event.stage]!, event);
         return;
       case "share":
         finishShare(m, event.stage, event.plan);
@@ -154,7 +156,7 @@ export class Interpreter {
       case "arrive": {
         const { arrivals } = m.program;
         if (!isPresent(arrivals) || m.arrivals + 1 < arrivals) {
-          m.heap.push(m.now + this.nextGap(), { kind: "arrive" });
+          m.heap.push(m.now + this.nextGap(), ARRIVE);
         }
         spawn(m, this.workload);
       }
@@ -176,12 +178,12 @@ export class Interpreter {
 
   private runReady(): void {
     const { machine: m } = this;
-    while (m.readyAt < m.ready.length) {
+    while (m.readyAt < m.readyEnd) {
       const session = m.ready[m.readyAt++]!;
       if (session.status === "ready") execute(m, session, this.workload);
     }
-    m.ready.length = 0;
     m.readyAt = 0;
+    m.readyEnd = 0;
   }
 
   private settle(): void {
@@ -191,7 +193,7 @@ export class Interpreter {
       for (const pool of m.pools) {
         if (pool.growers.length > 0 || pool.queue.length > 0) retryPool(m, pool);
       }
-    } while (m.ready.length > 0);
+    } while (m.readyEnd > 0);
     const quiet = m.heap.peekTime() > m.now;
     for (const stage of m.stages) {
       if (stage.kind === "ps") planShare(m, stage);
@@ -214,7 +216,7 @@ export class Interpreter {
       stage.number.set(now, stage.present);
       if (stage.kind === "flow") {
         let rate = 0;
-        for (const job of stage.jobs) rate += job.rate;
+        for (const job of stage.flows) rate += job.rate;
         stage.busy.set(now, rate / stage.capacity());
       } else {
         stage.busy.set(now, stage.present > 0 ? 1 : 0);

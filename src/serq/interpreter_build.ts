@@ -1,5 +1,6 @@
 /** Builds the machine of a program: its pools, stages and expressions, all empty at time 0. */
 import { EventHeap } from "./heap.ts";
+import { LinkedList } from "./linked_list.ts";
 import type { InterpreterOptions } from "./interpreter.ts";
 import { StatementCompiler } from "./interpreter_compile.ts";
 import { ExpressionCompiler } from "./interpreter_expressions.ts";
@@ -117,7 +118,8 @@ function stageState(
     servers: "Fifo" in kind ? kind.Fifo : 0,
     capacity: "Ps" in kind ? expressions.compile(kind.Ps) : () => NaN,
     engine: "Step" in kind ? engineState(machine, expressions, index, kind.Step) : null,
-    jobs: new Set(),
+    jobs: new LinkedList(),
+    flows: new Set(),
     waiting: [],
     present: 0,
     virtual: 0,

@@ -6,6 +6,7 @@ import { compareKeys, roundDown } from "./interpreter_amounts.ts";
 import { CONTEXT, type Machine } from "./interpreter_machine.ts";
 import { startPlain } from "./interpreter_stages.ts";
 import {
+  type Attributes,
   type CacheEntry,
   EPSILON,
   type Eval,
@@ -115,7 +116,7 @@ export function store(
   pool: PoolState,
   key: number,
   size: number,
-  of: { session: Session | null; attributes: Float64Array },
+  of: { session: Session | null; attributes: Attributes },
 ): void {
   pool.cached += size - (pool.entries.get(key)?.size ?? 0);
   pool.entries.delete(key);

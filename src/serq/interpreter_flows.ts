@@ -15,7 +15,7 @@ export function startFlow(m: Machine, stage: StageState, fields: JobFields): voi
   for (const at of job.flow!) m.stages[at]!.present += 1;
   readFlows(m);
   m.flows.add(job);
-  for (const at of job.flow!) m.stages[at]!.jobs.add(job);
+  for (const at of job.flow!) m.stages[at]!.flows.add(job);
   m.flowsChanged = true;
 }
 
@@ -26,7 +26,7 @@ export function removeFlow(m: Machine, job: Job): void {
   for (const at of job.flow!) {
     const stage = m.stages[at]!;
     stage.present -= 1;
-    stage.jobs.delete(job);
+    stage.flows.delete(job);
   }
   m.flows.delete(job);
   m.flowsChanged = true;
@@ -92,7 +92,7 @@ function shareAtBottleneck(m: Machine): void {
   for (const job of m.flows) {
     let rate = Infinity;
     for (const at of job.flow!) {
-      rate = Math.min(rate, capacityOf(m, at) / m.stages[at]!.jobs.size);
+      rate = Math.min(rate, capacityOf(m, at) / m.stages[at]!.flows.size);
     }
     job.rate = rate;
   }
@@ -103,9 +103,9 @@ function fillProgressively(m: Machine): void {
   const free = new Map<number, number>();
   const rising = new Map<number, number>();
   for (const stage of m.stages) {
-    if (stage.kind !== "flow" || stage.jobs.size === 0) continue;
+    if (stage.kind !== "flow" || stage.flows.size === 0) continue;
     free.set(stage.index, capacityOf(m, stage.index));
-    rising.set(stage.index, stage.jobs.size);
+    rising.set(stage.index, stage.flows.size);
   }
   const fixed = new Set<Job>();
   while (fixed.size < m.flows.size) {
@@ -121,7 +121,7 @@ function fillProgressively(m: Machine): void {
       }
     }
     if (tightest < 0) return;
-    for (const job of m.stages[tightest]!.jobs) {
+    for (const job of m.stages[tightest]!.flows) {
       if (fixed.has(job)) continue;
       fixed.add(job);
       job.rate = level;

@@ -15,8 +15,9 @@ function findProblem(m: Machine): string | null {
     if (problem !== null) return `pool ${pool.name}: ${problem}`;
   }
   for (const stage of m.stages) {
-    const { engine, jobs, waiting, present, servers } = stage;
-    const counted = engine === null ? jobs.size + waiting.length : engine.residents.length;
+    const { engine, jobs, flows, waiting, present, servers } = stage;
+    const plain = jobs.size + flows.size + waiting.length;
+    const counted = engine === null ? plain : engine.residents.length;
     if (counted !== present) return `stage ${stage.name}: ${present} present, ${counted} found`;
     if (stage.kind === "fifo" && waiting.length > 0 && jobs.size < servers) {
       return `stage ${stage.name}: a server idles while a job waits`;

@@ -4,7 +4,9 @@
  */
 import { mix64, Rng, type Word64, word64, xor64 } from "./chacha12.ts";
 import { EventHeap } from "./heap.ts";
+import { LinkedList } from "./linked_list.ts";
 import type {
+  Attributes,
   ClaimState,
   Event,
   GaugeState,
@@ -60,16 +62,20 @@ export class Machine {
   readonly gauges: GaugeState[] = [];
   readonly claims: ClaimState[] = [];
   readonly registers: number[] = [];
+  /** Sessions that can go on, from `readyAt` to `readyEnd`; what stands behind is of no account. */
   readonly ready: Session[] = [];
   readyAt = 0;
-  readonly live = new Set<Session>();
+  readyEnd = 0;
+  readonly live = new LinkedList<Session>();
   /** Legs that have not ended. */
   readonly legs = new Set<Session>();
   readonly liveAverage = new TimeAverage();
   readonly iterationTrace: IterationRecord[] | null;
   /** Whose expressions are being read, and from which stream they draw. */
   session: Session | null = null;
-  attributes: Float64Array;
+  attributes: Attributes;
+  /** What a session begins with. */
+  readonly blank: Attributes;
   stream: "session" | "turn" | "machine" | "eviction" | "arrivals" = "session";
   readonly context = new Float64Array(22);
   /** The iteration being formed. */
@@ -104,7 +110,9 @@ export class Machine {
     this.program = program;
     this.seed = word64(program.seed);
     this.warm = program.warmup <= 0;
-    this.attributes = new Float64Array(program.attrs.length);
+    // Made of a fraction, so that engines keep the list, and every copy of it, as doubles.
+    this.blank = Array.from(program.attrs, () => 0.5).fill(0);
+    this.attributes = this.blank.slice();
     this.iterationTrace = options.trace ? [] : null;
   }
 
@@ -163,7 +171,7 @@ export class Machine {
       session.readyInstant = this.now;
       session.readyTimes = 1;
     }
-    this.ready.push(session);
+    this.ready[this.readyEnd++] = session;
   }
 }
 

@@ -9,8 +9,10 @@ import type { HoldOp } from "./interpreter_compile.ts";
 import { CONTEXT, type Machine } from "./interpreter_machine.ts";
 import {
   type Allocation,
+  type Attributes,
   EPSILON,
   type Lease,
+  NO_LEASES,
   type PoolState,
   type Scope,
   type Session,
@@ -168,7 +170,7 @@ export function giveBack(
   m: Machine,
   allocation: Allocation,
   computed: number,
-  attributes: Float64Array,
+  attributes: Attributes,
 ): void {
   const pool = m.pools[allocation.pool]!;
   const { session, scope } = allocation;
@@ -213,6 +215,11 @@ export function innermost(session: Session, pool: number): Allocation | undefine
   return undefined;
 }
 
+export function addLease(session: Session, lease: Lease): void {
+  if (session.leases === NO_LEASES) session.leases = [lease];
+  else session.leases.push(lease);
+}
+
 /** A leg's lease becomes its session's. */
 export function passLease(m: Machine, lease: Lease, to: Session): void {
   const pool = m.pools[lease.allocation.pool]!;
@@ -220,7 +227,7 @@ export function passLease(m: Machine, lease: Lease, to: Session): void {
   addHolder(pool, to);
   lease.session = to;
   lease.allocation.session = to;
-  to.leases.push(lease);
+  addLease(to, lease);
 }
 
 /** Ends a lease: by `release`, by its time, or with its session. */

@@ -11,6 +11,7 @@ import { grow, retryPools } from "./interpreter_growth.ts";
 import { leaveStage } from "./interpreter_leave.ts";
 import type { Machine } from "./interpreter_machine.ts";
 import {
+  addLease,
   computedOf,
   endLease,
   giveBack,
@@ -26,6 +27,7 @@ import {
   type Eval,
   type Frame,
   type Lease,
+  NO_LEASES,
   type Scope,
   type Session,
 } from "./interpreter_state.ts";
@@ -151,14 +153,14 @@ function choose(session: Session, op: Extract<Op, { kind: "choose" }>): void {
   const count = op.count();
   if (!(Number.isInteger(count) && count >= 0)) throw new RunError(runErrors.count(count));
   let best = 0;
-  let bestKeys: number[] | null = null;
+  let keys = op.keys.map(() => 0);
+  let bestKeys = keys.slice();
   for (let candidate = 0; candidate < count; candidate++) {
     session.attributes[op.slot] = candidate;
-    const keys = op.keys.map((key) => key());
-    if (bestKeys === null || compareKeys(keys, bestKeys) < 0) {
-      best = candidate;
-      bestKeys = keys;
-    }
+    for (let i = 0; i < keys.length; i++) keys[i] = op.keys[i]!();
+    if (candidate > 0 && compareKeys(keys, bestKeys) >= 0) continue;
+    best = candidate;
+    [keys, bestKeys] = [bestKeys, keys];
   }
   session.attributes[op.slot] = best;
 }
@@ -236,16 +238,15 @@ function leave(
     over: false,
   };
   allocation.reserved = 0;
-  session.leases.push(lease);
+  addLease(session, lease);
   if (time < Infinity) m.heap.push(m.now + time, { kind: "lease", lease });
 }
 
 function fork(m: Machine, session: Session, body: readonly Op[]): void {
-  const leg = newSession(m, session.serial, session);
+  const leg = newSession(m, session.serial, session, body);
   session.legsStarted += 1;
   session.liveLegs += 1;
   m.legs.add(leg);
-  leg.frames.push(frame(body, "once"));
   m.makeReady(leg);
 }
 
@@ -289,7 +290,7 @@ export function endSession(m: Machine, session: Session, workload: Workload): vo
     endLeg(m, session, parent);
     return;
   }
-  m.live.delete(session);
+  m.live.remove(session);
   if (m.warm) m.ended += 1;
   const { arrival } = m.program;
   if (typeof arrival === "object" && "Closed" in arrival) replace(m, arrival.Closed, workload);
@@ -315,6 +316,6 @@ function endLeg(m: Machine, leg: Session, parent: Session): void {
   parent.liveLegs -= 1;
   if (parent.status === "ended") return;
   for (const lease of leg.leases) passLease(m, lease, parent);
-  leg.leases = [];
+  leg.leases = NO_LEASES;
   if (parent.liveLegs === 0 && parent.status === "joining") m.makeReady(parent);
 }

@@ -2,7 +2,7 @@
 import { readFor } from "./interpreter_amounts.ts";
 import type { Op } from "./interpreter_compile.ts";
 import type { Machine } from "./interpreter_machine.ts";
-import type { Frame, Scope, Session } from "./interpreter_state.ts";
+import { type Frame, NO_LEASES, type Scope, type Session } from "./interpreter_state.ts";
 import type { TraceTurn } from "./ir.ts";
 
 /** The blocks of the workload, compiled, and the recorded sessions it replays. */
@@ -14,17 +14,21 @@ export interface Workload {
   readonly ordered: boolean;
 }
 
-export function newSession(m: Machine, serial: number, parent: Session | null): Session {
+/** A session, or a leg of `parent`, that begins with `ops`. */
+export function newSession(
+  m: Machine,
+  serial: number,
+  parent: Session | null,
+  ops: readonly Op[],
+): Session {
   return {
     id: m.nextSession++,
     serial,
-    attributes: parent === null
-      ? new Float64Array(m.program.attrs.length)
-      : parent.attributes.slice(),
+    attributes: (parent?.attributes ?? m.blank).slice(),
     status: "ready",
-    frames: [],
+    frames: [frame(ops, "once")],
     scopes: [],
-    leases: [],
+    leases: NO_LEASES,
     rng: null,
     turnRng: null,
     replay: parent?.replay ?? -1,
@@ -42,6 +46,8 @@ export function newSession(m: Machine, serial: number, parent: Session | null): 
     readyInstant: -1,
     readyTimes: 0,
     token: null,
+    before: null,
+    after: null,
   };
 }
 
@@ -51,7 +57,7 @@ export function frame(ops: readonly Op[], loop: Frame["loop"], scope: Scope | nu
 
 /** A session arrives: its `init` runs, the claims judge it, and it is ready. */
 export function spawn(m: Machine, workload: Workload): void {
-  const session = newSession(m, m.arrivals, null);
+  const session = newSession(m, m.arrivals, null, workload.session);
   m.arrivals += 1;
   session.attributes[m.program.slot_serial] = session.serial;
   const { corpus, ordered } = workload;
@@ -64,7 +70,6 @@ export function spawn(m: Machine, workload: Workload): void {
   for (const claim of m.claims) {
     if (claim.given !== null && readFor(m, session, claim.given) === 0) claim.outOfScope = true;
   }
-  session.frames.push(frame(workload.session, "once"));
   m.live.add(session);
   m.makeReady(session);
 }

@@ -17,6 +17,7 @@ export interface JobFields {
 export function makeJob(m: Machine, stage: StageState, fields: JobFields): Job {
   const { session, work } = fields;
   const job: Job = {
+    kind: "finish",
     number: m.nextJob++,
     session,
     stage: stage.index,
@@ -30,6 +31,8 @@ export function makeJob(m: Machine, stage: StageState, fields: JobFields): Job {
     gone: false,
     flow: fields.flow ?? null,
     rate: 0,
+    before: null,
+    after: null,
   };
   if (session !== null) {
     session.job = job;
@@ -59,7 +62,7 @@ export function startPlain(m: Machine, stage: StageState, fields: JobFields): vo
   stage.jobs.add(job);
   if (stage.kind === "delay") {
     job.tag = m.now + job.remaining;
-    m.heap.push(job.tag, { kind: "finish", job });
+    m.heap.push(job.tag, job);
     return;
   }
   readVirtualClock(m, stage);
@@ -72,7 +75,7 @@ function serve(m: Machine, stage: StageState, job: Job): void {
   job.start = m.now;
   job.tag = m.now + job.remaining;
   stage.jobs.add(job);
-  m.heap.push(job.tag, { kind: "finish", job });
+  m.heap.push(job.tag, job);
 }
 
 /** The end of a fifo or delay job, or of a job without work. */
@@ -104,7 +107,9 @@ export function removeJob(m: Machine, stage: StageState, job: Job): void {
     readVirtualClock(m, stage);
     stage.changed = true;
   }
-  if (stage.jobs.delete(job)) {
+  // Service has begun, or it still waits.
+  if (!Number.isNaN(job.start)) {
+    stage.jobs.remove(job);
     const next = stage.kind === "fifo" ? stage.waiting.shift() : undefined;
     if (next !== undefined) serve(m, stage, next);
     return;
@@ -171,15 +176,17 @@ export function unfinishedWork(m: Machine, stage: StageState): number {
       for (const job of stage.engine!.residents) sum += job.remaining;
       return sum;
     case "flow":
-      for (const job of stage.jobs) sum += job.remaining - job.rate * (m.now - m.flowsRead);
+      for (const job of stage.flows) sum += job.remaining - job.rate * (m.now - m.flowsRead);
       return sum;
     case "ps": {
       const now = stage.virtual + stage.rate * (m.now - stage.read);
-      for (const job of stage.jobs) sum += job.tag - now;
+      for (let job = stage.jobs.first; job !== null; job = job.after) sum += job.tag - now;
       return sum;
     }
     default:
-      for (const job of stage.jobs) sum += job.remaining - (m.now - job.start);
+      for (let job = stage.jobs.first; job !== null; job = job.after) {
+        sum += job.remaining - (m.now - job.start);
+      }
       return sum + stage.waiting.reduce((waiting, job) => waiting + job.remaining, -0);
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { Rng } from "./chacha12.ts";
 import type { EventHeap } from "./heap.ts";
+import type { Linked, LinkedList } from "./linked_list.ts";
 import type { HoldOp, Op } from "./interpreter_compile.ts";
 import type { Step } from "./ir.ts";
 import type { Estimator, Histogram, Samples, TimeAverage, Welford } from "./statistics.ts";
@@ -57,10 +58,13 @@ export interface Lease {
   /** Who may end it: a leg's leases pass to its session. */
   session: Session;
   /** The attributes that its `cache` clause reads: the leg's that left it, else the session's. */
-  readonly attributes: Float64Array;
+  readonly attributes: Attributes;
   readonly expires: boolean;
   over: boolean;
 }
+
+/** Shared by all sessions without leases; nothing is ever put into it. */
+export const NO_LEASES: Lease[] = [];
 
 export interface Waiter {
   readonly session: Session;
@@ -78,13 +82,17 @@ export interface Grower {
   readonly job: Job | null;
 }
 
-export interface Session {
+/** Attributes by their slots: a list of doubles, which engines make faster than a typed array. */
+export type Attributes = number[];
+
+export interface Session extends Linked<Session> {
   readonly id: number;
   readonly serial: number;
-  readonly attributes: Float64Array;
+  readonly attributes: Attributes;
   status: Status;
   readonly frames: Frame[];
   readonly scopes: Scope[];
+  /** `NO_LEASES` before the first. */
   leases: Lease[];
   rng: Rng | null;
   turnRng: Rng | null;
@@ -127,7 +135,7 @@ export interface CacheEntry {
   last: number;
   order: number;
   session: Session | null;
-  attributes: Float64Array;
+  attributes: Attributes;
 }
 
 export interface PoolState {
@@ -169,7 +177,9 @@ export interface PoolState {
   stuck: number;
 }
 
-export interface Job {
+/** Work of a session on a stage; of a fifo or delay stage, its own event. */
+export interface Job extends Linked<Job> {
+  readonly kind: "finish";
   readonly number: number;
   readonly session: Session | null;
   readonly stage: number;
@@ -250,8 +260,10 @@ export interface StageState {
   readonly servers: number;
   readonly capacity: Eval;
   readonly engine: EngineState | null;
-  /** Jobs in service (fifo), present (ps: ordered by tag; delay), or flows. */
-  readonly jobs: Set<Job>;
+  /** Jobs in service (fifo), or present (ps, delay). */
+  readonly jobs: LinkedList<Job>;
+  /** Jobs of a flow stage, which may be on others too. */
+  readonly flows: Set<Job>;
   readonly waiting: Job[];
   present: number;
   /** Processor sharing: virtual time, when it was read, its rate, whether it must be planned anew. */
@@ -272,7 +284,7 @@ export interface StageState {
 export type Event =
   | { readonly kind: "arrive" }
   | { readonly kind: "warm" }
-  | { readonly kind: "finish"; readonly job: Job }
+  | Job
   | { readonly kind: "share"; readonly stage: StageState; readonly plan: number }
   | { readonly kind: "flow"; readonly plan: number }
   | { readonly kind: "iteration"; readonly stage: StageState; readonly iteration: Iteration }
