@@ -126,6 +126,11 @@ export const ERRORS = {
   draining: kind(503, "The server is stopping", "Use another instance"),
   // Library and command line
   usage: kind(400, "Wrong usage", "See --help"),
+  server_unreachable: kind(
+    502,
+    "The server cannot be reached",
+    "Start one with ganglion serve, and give the address that it prints",
+  ),
   device_unavailable: kind(503, "The wanted device is not there", "Run ganglion doctor"),
   device_lost: kind(503, "The device was lost", "Restart the server"),
 } satisfies Record<string, ErrorKind>;
