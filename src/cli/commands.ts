@@ -151,7 +151,34 @@ is read back, and names the one command that mends what is missing.`,
     load: () => import("./doctor.ts"),
   },
   bench: notBuilt("measures frames per second on this machine"),
-  load: notBuilt("puts load on a running server"),
+  load: {
+    summary: "measures a running server with paced sessions",
+    usage: "URL [flags]",
+    about:
+      `Opens --sessions sessions on the server at URL. Each sends a chunk of --chunk frames every
+--period times --chunk ms, whatever became of those before, from a time of its own that --seed
+draws. A chunk's latency runs from when it was due to the event with its last step.
+
+Ends when throughput and median latency of three windows in a row are within 10 %, else after
+--seconds. With --find-capacity it searches the largest number of sessions whose 99th percentile
+is at most --target.
+
+The table goes to stdout, --json prints everything as JSON instead, -o writes that to a file.
+Ctrl-C ends the sessions and gives the result so far.
+
+Exit code 1: also when this client was too late itself to say anything of the server.`,
+    examples: [
+      "ganglion load http://127.0.0.1:8787 --sessions 32 --period 20",
+      "ganglion load http://127.0.0.1:8787 --find-capacity --html capacity.html",
+      "GANGLION_API_KEY=... ganglion load https://snn.example.org --input gestures.npy -o load.json",
+    ],
+    flags: {
+      "What load": ["sessions", "period", "chunk", "model", "input", "density", "seed", "api-key"],
+      "What is measured": ["find-capacity", "target", "seconds"],
+      "What comes out": ["json", "output", "html"],
+    },
+    load: () => import("./load.ts"),
+  },
   calibrate: notBuilt("fits the planner's cost model to this machine"),
   _examine: {
     ...notBuilt("what doctor asks of each runtime"),

@@ -33,6 +33,9 @@ export interface RecordingFile {
   readonly read: (index: number) => Promise<Float32Array>;
 }
 
+/** What recordings must fit. */
+export type SampleShape = Pick<Plan, "sampleShape" | "sampleSize">;
+
 /** An array file is held whole, as f32, only where it is small by nature. */
 const SMALL_BYTES_MAX = 2 ** 32;
 
@@ -53,7 +56,7 @@ interface Layout {
 export async function openRecordings(
   path: string,
   file: PartReader,
-  plan: Plan,
+  plan: SampleShape,
   encoder: Encoder,
 ): Promise<RecordingFile> {
   const bytes = await file.read(0, Math.min(file.bytes, NPY_HEAD_BYTES_MAX));
@@ -82,7 +85,7 @@ export async function openRecordings(
 /** Opens a file and its recordings, and closes it after `use`. */
 export async function withRecordings<T>(
   path: string,
-  plan: Plan,
+  plan: SampleShape,
   encoder: Encoder,
   use: (recordings: RecordingFile) => Promise<T>,
 ): Promise<T> {
@@ -91,7 +94,7 @@ export async function withRecordings<T>(
 }
 
 /** One recording if it can be; else one more axis in front that counts them. */
-function layOut(shape: readonly number[], plan: Plan, encoder: Encoder): Layout | null {
+function layOut(shape: readonly number[], plan: SampleShape, encoder: Encoder): Layout | null {
   const fits = takesRecordings(encoder)
     ? (each: readonly number[]) => isStream(each, plan, encoder.timeAxis)
     : (each: readonly number[]) => isSample(each, plan);
@@ -101,7 +104,7 @@ function layOut(shape: readonly number[], plan: Plan, encoder: Encoder): Layout 
 }
 
 /** `[T, …sample_shape]`, `[T, prod]`, or `[T]` where a sample is one value; T where `axis` says. */
-function isStream(shape: readonly number[], plan: Plan, axis: number): boolean {
+function isStream(shape: readonly number[], plan: SampleShape, axis: number): boolean {
   if (shape.length <= axis) return false;
   const sample = shape.filter((_, i) => i !== axis);
   if (axis === 0 && sample.length <= 1) return sizeOf(sample) === plan.sampleSize;
@@ -109,7 +112,7 @@ function isStream(shape: readonly number[], plan: Plan, axis: number): boolean {
 }
 
 /** `[…sample_shape]`, with or without its axes of length 1, or `[prod]`. */
-function isSample(shape: readonly number[], { sampleShape, sampleSize }: Plan): boolean {
+function isSample(shape: readonly number[], { sampleShape, sampleSize }: SampleShape): boolean {
   if (shape.length <= 1) return sizeOf(shape) === sampleSize;
   return sameShape(shape, sampleShape) ||
     (!shape.includes(1) && sameShape(shape, sampleShape.filter((axis) => axis !== 1)));
@@ -119,7 +122,7 @@ export function sameShape(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && a.every((axis, i) => axis === b[i]);
 }
 
-function wrongShape(path: string, { shape }: NpyHead, plan: Plan, encoder: Encoder) {
+function wrongShape(path: string, { shape }: NpyHead, plan: SampleShape, encoder: Encoder) {
   const { sampleShape, sampleSize } = plan;
   const sample = sampleShape.join(", ");
   const lone = sampleShape.length === 1;
@@ -140,7 +143,7 @@ function checkFinite(
   path: string,
   values: Float32Array,
   recording: number | null,
-  { sampleSize }: Plan,
+  { sampleSize }: SampleShape,
   hasSteps: boolean,
 ): void {
   const bad = firstNonFinite(values);

@@ -1,6 +1,7 @@
 /**
  * The largest number of sessions that a server holds in real time: doubles until one number fails, then
- * halves the gap. A number fails when it failed twice, so that one hiccup of the machine does not count.
+ * halves the gap. A number fails when it failed twice, so that one hiccup of the machine does not count; a
+ * failure while the client was late itself says nothing and is tried again, within reason.
  */
 
 /** What was found for one number of sessions. */
@@ -27,10 +28,19 @@ export interface CapacityOptions<T> {
   /** As many as the server takes. */
   readonly max: number;
   /** Measures a number of sessions; null: stopped from outside. */
-  readonly probe: (sessions: number) => Promise<{ holds: boolean; result: T } | null>;
+  readonly probe: (sessions: number) => Promise<Probed<T> | null>;
 }
 
-const TRIES = 2;
+interface Probed<T> {
+  readonly holds: boolean;
+  /** False where the client was too late itself to judge. */
+  readonly isSure: boolean;
+  readonly result: T;
+}
+
+const FAILURES = 2;
+/** Tries of one number of sessions, sure or not. */
+const TRIES_MAX = 5;
 /** The gap that is left: this share of the capacity, at least one session. */
 const RESOLUTION = 0.025;
 
@@ -52,11 +62,14 @@ export async function findCapacity<T>(options: CapacityOptions<T>): Promise<Capa
       ? Math.min(start, max)
       : Math.min(2 * held, max);
     let holds = false;
-    for (let left = TRIES; left > 0 && !holds; left--) {
+    let failures = 0;
+    for (let tries = 0; tries < TRIES_MAX && failures < FAILURES && !holds; tries++) {
       const found = await probe(sessions);
       if (found === null) return done(true);
-      trials.push({ sessions, ...found });
-      holds = found.holds;
+      const { isSure, result } = found;
+      ({ holds } = found);
+      trials.push({ sessions, holds, result });
+      if (!holds && isSure) failures++;
     }
     if (holds) held = sessions;
     else failed = sessions;

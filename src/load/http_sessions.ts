@@ -6,7 +6,7 @@
 import { createParser } from "eventsource-parser";
 import { GanglionError } from "../base/errors.ts";
 import type { ChunkBodies } from "./chunks.ts";
-import { type ServerClient, unreachable } from "./server_client.ts";
+import type { ServerClient } from "./server_client.ts";
 import { parseServerState } from "./server_state.ts";
 import type { LoadListener, LoadSessions } from "./types.ts";
 
@@ -173,12 +173,12 @@ export class HttpSessions implements LoadSessions, AsyncDisposable {
       for await (const bytes of response.body!) {
         parser.feed(decoder.decode(bytes, { stream: true }));
       }
-      listener.onFailure(
-        unreachable(this.#client.url, new Error("it ended the stream of outputs")),
-      );
-    } catch (error) {
-      if (!this.#leave.signal.aborted) listener.onFailure(unreachable(this.#client.url, error));
+    } catch {
+      // It broke off: by us, or because the server is gone.
     }
+    if (this.#leave.signal.aborted) return;
+    const text = `${this.#client.url} went away: it ended a stream of outputs`;
+    listener.onFailure(new GanglionError("server_unreachable", text));
   }
 
   #eventProblem(event: string, data: string): GanglionError {

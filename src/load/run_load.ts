@@ -4,6 +4,7 @@
  */
 import { type Clock, realClock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
+import { type Agreement, agreementOf } from "./agreement.ts";
 import { type Capacity, findCapacity } from "./capacity.ts";
 import { type LoadInput, makeBodies } from "./chunks.ts";
 import { HttpSessions } from "./http_sessions.ts";
@@ -47,6 +48,8 @@ export interface LoadSetting {
 export interface LoadResult extends Measurement {
   readonly setting: LoadSetting;
   readonly sessions: number;
+  /** Ours against the server's own numbers. */
+  readonly agreement: Agreement | null;
 }
 
 export interface CapacityResult {
@@ -63,6 +66,9 @@ const DENSITY = 0.05;
 const WINDOW_MS_MIN = 1000;
 /** Chunks of a session that a window holds at least. */
 const WINDOW_CHUNKS_MIN = 4;
+/** Chunks that know their 99th percentile, and windows into which the longest measurement is cut then. */
+const P99_COUNT = 1000;
+const WINDOWS_WISHED = 5;
 const OVERLOAD_MS_MIN = 2000;
 const OVERLOAD_CHUNKS = 10;
 
@@ -91,7 +97,7 @@ export async function runCapacity(options: CapacityOptions): Promise<CapacityRes
       const result = await load.measure(sessions, true);
       if (result.ending === "interrupted") return null;
       options.onTrial?.(result);
-      return { holds: result.holds, result };
+      return { holds: result.holds, isSure: !result.client.late, result };
     },
   });
   return { setting: load.setting, capacity };
@@ -116,7 +122,7 @@ class Load {
     return new Load(client, { url, model, periodMs, chunkFrames, targetMs, seed }, options);
   }
 
-  async measure(sessions: number, endsWhenLate: boolean): Promise<LoadResult> {
+  async measure(sessions: number, isSearch: boolean): Promise<LoadResult> {
     const { client, setting } = this;
     const { clock = realClock, cpuMs = () => NaN, signal, onWindow } = this.options;
     const { periodMs, chunkFrames, seed, model } = setting;
@@ -126,27 +132,33 @@ class Load {
     const pace: Pace = { sessions, periodMs, chunkFrames, seed };
     let opened: HttpSessions | undefined;
     try {
-      const found = await measure(pace, this.#rules(endsWhenLate), async (listener) => {
+      const found = await measure(pace, this.#rules(sessions, isSearch), async (listener) => {
         const open = { sessions, periodMs, chunkSteps, bodies };
         return opened = await HttpSessions.open(client, open, listener);
       }, { clock, cpuMs, signal, onWindow });
-      return { ...found, setting, sessions };
+      return { ...found, setting, sessions, agreement: agreementOf(found, sessions) };
     } finally {
       await opened?.[Symbol.asyncDispose]();
     }
   }
 
-  #rules(endsWhenLate: boolean): Rules {
+  /** A search must come to its end: short windows, and no patience with what is late. */
+  #rules(sessions: number, isSearch: boolean): Rules {
     const { periodMs, chunkFrames, targetMs } = this.setting;
     const intervalMs = periodMs * chunkFrames;
-    const windowMs = Math.max(WINDOW_MS_MIN, WINDOW_CHUNKS_MIN * intervalMs);
-    const seconds = this.options.seconds ?? DEFAULTS.seconds;
+    const mostMs = 1000 * (this.options.seconds ?? DEFAULTS.seconds);
+    const wishedMs = isSearch ? 0 : P99_COUNT / WINDOWS_COUNTED / sessions * intervalMs;
+    const windowMs = Math.max(
+      WINDOW_MS_MIN,
+      WINDOW_CHUNKS_MIN * intervalMs,
+      Math.min(wishedMs, mostMs / WINDOWS_WISHED),
+    );
     return {
       targetMs,
-      endsWhenLate,
+      endsWhenLate: isSearch,
       windowMs,
-      warmUpMs: windowMs,
-      windowsMax: Math.max(WINDOWS_COUNTED, Math.ceil(1000 * seconds / windowMs)),
+      warmUpMs: Math.max(WINDOW_MS_MIN, 2 * intervalMs),
+      windowsMax: Math.max(WINDOWS_COUNTED, Math.ceil(mostMs / windowMs)),
       overloadMs: Math.max(OVERLOAD_MS_MIN, OVERLOAD_CHUNKS * intervalMs),
     };
   }

@@ -154,7 +154,8 @@ async function refusal(base: string, response: Response, path: string): Promise<
     // No problem document: no Ganglion server, or something in between.
   }
   const { code, detail, title } = problem;
-  if (typeof code !== "string" || !Object.hasOwn(ERRORS, code)) {
+  // A route that every Ganglion server has.
+  if (typeof code !== "string" || !Object.hasOwn(ERRORS, code) || code === "not_found") {
     return notGanglion(base, path, `status ${response.status}`);
   }
   const hint = code === "unauthorized" ? "; give the server's key with --api-key" : "";
@@ -170,19 +171,24 @@ function notGanglion(base: string, path: string, what: string): GanglionError {
 }
 
 /** Why nothing was answered, in the words that the two runtimes have for it. */
-export function unreachable(base: string, cause: unknown): GanglionError {
-  const { message = "", code = "" } = cause as { message?: string; code?: string };
-  const reason = /ECONNREFUSED|ConnectionRefused|refused/i.test(`${code} ${message}`)
+function unreachable(base: string, cause: unknown): GanglionError {
+  const said = reasonsOf(cause);
+  const reason = /ECONNREFUSED|refused/i.test(said)
     ? "nobody listens there"
-    : /ENOTFOUND|dns|lookup|resolve/i.test(`${code} ${message}`)
+    : /ENOTFOUND|dns|lookup|resolve|FailedToOpenSocket/i.test(said)
     ? "there is no host of that name"
-    : /timed? ?out/i.test(message)
+    : /timed? ?out/i.test(said)
     ? "it does not answer"
-    : message.replace(/^error sending request for url \([^)]*\): /, "");
-  return new GanglionError(
-    "server_unreachable",
-    `${base} cannot be reached: ${reason}`,
-    {},
-    { cause },
-  );
+    : /TLS|EPROTO|corrupt message/i.test(said)
+    ? "it does not speak TLS; is it http:// ?"
+    : said;
+  const text = `${base} cannot be reached: ${reason}`;
+  return new GanglionError("server_unreachable", text, {}, { cause });
+}
+
+/** What an error says, and those that caused it. */
+function reasonsOf(error: unknown): string {
+  const { message = String(error), code = "", cause } = error as Partial<NodeJS.ErrnoException>;
+  const own = [code, message].filter(Boolean).join(" ");
+  return cause === undefined ? own : `${own}: ${reasonsOf(cause)}`;
 }

@@ -18,6 +18,12 @@ export function exit(code: number): never {
   process.exit(code);
 }
 
+/** Processor time of this process so far, in ms. */
+export function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
 export const residentBytes = (): number => process.memoryUsage().rss;
 
 /** Memory that this process may use: the machine's, or less in a container. */

@@ -84,7 +84,7 @@ describe("search of the capacity", () => {
       max,
       probe: (sessions) => {
         const holds = sessions <= capacity && !hiccups.includes(probes++);
-        return Promise.resolve({ holds, result: null });
+        return Promise.resolve({ holds, isSure: true, result: null });
       },
     });
     return { ...found, probes: found.trials.length };
@@ -107,6 +107,22 @@ describe("search of the capacity", () => {
     expect((await search(100, { hiccups: [2, 3] })).sessions).toBeLessThan(32);
   });
 
+  test("failures of a late client are tried again, five times at most", async () => {
+    const lateUntil = async (tries: number) => {
+      let at16 = 0;
+      return await findCapacity<null>({
+        start: 8,
+        max: 256,
+        probe: (sessions) => {
+          const isSure = sessions !== 16 || ++at16 > tries;
+          return Promise.resolve({ holds: sessions <= 40 && isSure, isSure, result: null });
+        },
+      });
+    };
+    expect((await lateUntil(4)).sessions).toBe(40);
+    expect((await lateUntil(5)).sessions).toBe(15);
+  });
+
   test("the most that the server takes bounds it; stopped, it gives what it has", async () => {
     expect(await search(100, { max: 20 })).toMatchObject({ sessions: 20, atLimit: true });
     expect(await search(100, { max: 3 })).toMatchObject({ sessions: 3, probes: 1 });
@@ -114,7 +130,7 @@ describe("search of the capacity", () => {
     const stopped = await findCapacity<null>({
       start: 8,
       max: 256,
-      probe: () => Promise.resolve(left-- > 0 ? { holds: true, result: null } : null),
+      probe: () => Promise.resolve(left-- > 0 ? { holds: true, isSure: true, result: null } : null),
     });
     expect(stopped).toMatchObject({ sessions: 32, interrupted: true, atLimit: false });
   });
