@@ -224,12 +224,16 @@ export const FLAGS = {
   rates: toggle("prints how often the neurons of each layer fire"),
   tolerance,
   // What stands around a model
+  "bin-us": positive("US", "events become counts, in time steps of so many microseconds"),
+  array: text("NAME", "the array of an .npz archive that is the input"),
+  plot: text("FILE.html", "writes a page with the spikes of all layers and what --record names"),
   encoded: toggle("the input is what the model takes: the run's encoder is left out"),
   readout: choice(
     ["max", "sum", "mean", "softmax_sum"],
     "how outputs over time become one score a class [the run's, else sum]",
   ),
   encoder: text("KIND:NAME=N,...", "how samples become input, e.g. rate:steps=25,seed=7"),
+  force: toggle("overwrites what is there"),
   "class-names": list("NAME", "names of the classes, in order, for a run folder"),
   // What load is put on a server
   sessions: wholeNumber(COUNTS, "sessions at once; with --find-capacity the number to begin with"),
@@ -240,7 +244,7 @@ export const FLAGS = {
   "find-capacity": toggle("searches the largest number of sessions that are served in time"),
   model: text("ID", "the model, where the server has several"),
   density: withDefault(positive("X", "share of the inputs that spike in a step", 1), 0.05),
-  input: text("FILE.npy", "sends these recordings, again and again, in place of random spikes"),
+  input: text("FILE", "sends these recordings, again and again, in place of random spikes"),
   seed: wholeNumber(SEEDS, "draws when each session sends, and its random spikes"),
   html: text("FILE", "also writes a page with plots, which needs nothing but itself"),
   help: toggle("prints this text", "h"),

@@ -27,7 +27,11 @@ export const ERRORS = {
   ),
   run_invalid: kind(422, "The run folder is not valid", "Mend the field that the detail names"),
   model_timeout: kind(422, "Reading the model took too long", "Check the file with its own tool"),
-  input_unreadable: kind(400, "The input file cannot be read", "Give an .npy file, see docs"),
+  input_unreadable: kind(
+    400,
+    "The input file cannot be read",
+    "docs/runs.md says which files are taken, and what they hold",
+  ),
   // Requests
   bad_request: kind(400, "The request cannot be read", "See the detail"),
   bad_length: kind(

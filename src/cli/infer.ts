@@ -19,7 +19,7 @@ import {
   type OutputSink,
 } from "./outputs.ts";
 import { Progress } from "./progress.ts";
-import { loadOptions, sayNotes, takePositionals } from "./reading.ts";
+import { inputChoice, loadOptions, sayNotes, takePositionals } from "./reading.ts";
 import { type RecordingFile, withRecordings } from "./recordings.ts";
 import { readTrueClasses, Tally } from "./tally.ts";
 
@@ -27,13 +27,19 @@ import { readTrueClasses, Tally } from "./tally.ts";
 const SLOTS_DEFAULT = 64;
 
 export async function run(call: Call): Promise<number> {
-  const [modelPath, inputPath] = takePositionals(call.positionals, ["MODEL", "INPUT.npy"]);
+  const [modelPath, inputPath] = takePositionals(call.positionals, ["MODEL", "INPUT"]);
   checkOutput(call);
   const { plan, run: record } = await loadRun(modelPath!, loadOptions(call));
   sayNotes(plan);
   checkRecord(plan, call.settings.record);
   const encoder = call.settings.encoded ? EVENTS : record?.encoder ?? EVENTS;
-  await withRecordings(inputPath!, plan, encoder, (file) => inferAll(call, plan, record, file));
+  await withRecordings(
+    inputPath!,
+    plan,
+    encoder,
+    inputChoice(call),
+    (file) => inferAll(call, plan, record, file),
+  );
   return 0;
 }
 
@@ -44,7 +50,8 @@ async function inferAll(
   file: RecordingFile,
 ): Promise<void> {
   const { labels: labelsPath, output, json, record: recorded } = call.settings;
-  const { count, steps } = file;
+  const { count, steps, note } = file;
+  if (note !== undefined) say(note);
   const truth = labelsPath === undefined
     ? null
     : await readTrueClasses(labelsPath, count, plan.outputSize);

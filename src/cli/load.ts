@@ -24,7 +24,8 @@ import {
   windowLine,
 } from "./load_report.ts";
 import { ProgressLine } from "./progress.ts";
-import { takePositionals } from "./reading.ts";
+import type { InputChoice } from "./input_files.ts";
+import { inputChoice, takePositionals } from "./reading.ts";
 import { withRecordings } from "./recordings.ts";
 
 const DONE = 0, AT_FAULT = 1;
@@ -81,7 +82,8 @@ async function search(options: LoadOptions, progress: ProgressLine): Promise<Cap
   });
 }
 
-async function optionsOf({ settings }: Call, url: string): Promise<LoadOptions> {
+async function optionsOf(call: Call, url: string): Promise<LoadOptions> {
+  const { settings } = call;
   const { sessions, period, chunk, target, seconds, seed, density, model, input } = settings;
   const [apiKey] = settings["api-key"];
   const server = { url, apiKey, model };
@@ -93,7 +95,9 @@ async function optionsOf({ settings }: Call, url: string): Promise<LoadOptions> 
     ...(target === undefined ? {} : { targetMs: target }),
     seconds,
     seed,
-    input: input === undefined ? { kind: "random", density, seed } : await readInput(input, server),
+    input: input === undefined
+      ? { kind: "random", density, seed }
+      : await readInput(input, server, inputChoice(call)),
     cpuMs,
   };
 }
@@ -102,9 +106,11 @@ async function optionsOf({ settings }: Call, url: string): Promise<LoadOptions> 
 async function readInput(
   path: string,
   server: Pick<LoadOptions, "url" | "apiKey" | "model">,
+  choice: InputChoice,
 ): Promise<LoadInput> {
   const { model } = await ServerClient.connect(server);
-  return await withRecordings(path, model, EVENTS, async ({ count, steps, read }) => {
+  return await withRecordings(path, model, EVENTS, choice, async ({ count, steps, note, read }) => {
+    if (note !== undefined) say(note);
     if (count * steps === 0) {
       throw new GanglionError("input_unreadable", `${path} holds no time step`, { path });
     }

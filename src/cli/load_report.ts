@@ -48,7 +48,7 @@ export function problemsOf(found: LoadResult | CapacityResult): string[] {
       : [];
   }
   const { trials, sessions } = found.capacity;
-  const failed = trials.filter(({ holds }) => !holds).map((trial) => trial.sessions);
+  const failed = trials.map((trial) => trial.sessions).filter((each) => each > sessions);
   const least = Math.min(...failed);
   const deciding = trials.filter((trial) => trial.sessions === least);
   return deciding.length > 0 && deciding.every(({ result }) => result.client.late)

@@ -1,6 +1,6 @@
 /**
- * The input of `infer` and `compare`: an `.npy` file as recordings for a model, encoded as the run
- * says. Reads one recording at a time. Says what is wrong with the path, the recording and the place.
+ * The input of `infer`, `compare` and `load`: a file as recordings for a model, encoded as the run says.
+ * Reads one recording at a time. Says what is wrong with the path, the recording and the place.
  */
 import { GanglionError } from "../base/errors.ts";
 import { firstNonFinite, sizeOf } from "../base/numeric.ts";
@@ -11,7 +11,6 @@ import {
   parseNpy,
   parseNpyHead,
 } from "../base/npy.ts";
-import type { Plan } from "../model/mod.ts";
 import {
   type Encoder,
   encodeSample,
@@ -22,6 +21,8 @@ import {
   timeFirst,
 } from "../run/mod.ts";
 import { openPartReader, type PartReader, readFileLimited } from "../runtime/mod.ts";
+import { type InputChoice, openArray } from "./input_files.ts";
+import { explained, type SampleShape } from "./sample_shape.ts";
 
 export interface RecordingFile {
   readonly count: number;
@@ -29,12 +30,11 @@ export interface RecordingFile {
   readonly steps: number;
   /** The file holds one recording without an axis that counts them. */
   readonly single: boolean;
+  /** How the file was understood, for people; where there is a choice. */
+  readonly note?: string;
   /** `[steps, sampleSize]`. */
   readonly read: (index: number) => Promise<Float32Array>;
 }
-
-/** What recordings must fit. */
-export type SampleShape = Pick<Plan, "sampleShape" | "sampleSize">;
 
 /** An array file is held whole, as f32, only where it is small by nature. */
 const SMALL_BYTES_MAX = 2 ** 32;
@@ -53,7 +53,7 @@ interface Layout {
 }
 
 /** The recordings of a file, which stays open. Throws `input_unreadable`, `bad_array`, `non_finite`. */
-export async function openRecordings(
+async function openRecordings(
   path: string,
   file: PartReader,
   plan: SampleShape,
@@ -82,15 +82,27 @@ export async function openRecordings(
   };
 }
 
-/** Opens a file and its recordings, and closes it after `use`. */
+/** Opens a file and its recordings, and closes it after `use`. Throws `usage` for what does not go together. */
 export async function withRecordings<T>(
   path: string,
   plan: SampleShape,
   encoder: Encoder,
+  choice: InputChoice,
   use: (recordings: RecordingFile) => Promise<T>,
 ): Promise<T> {
   await using file = await openPartReader(path);
-  return await use(await openRecordings(path, file, plan, encoder));
+  const { label, reader, made, note } = await openArray(path, file, plan, choice);
+  if (made === "events" && !takesRecordings(encoder)) {
+    throw new GanglionError(
+      "usage",
+      `${label} holds events, and the run's encoder ${encoder.kind} takes samples without time; ` +
+        "--encoded leaves it out",
+    );
+  }
+  const isMade = made !== "array" && takesRecordings(encoder);
+  const applied = isMade ? { ...encoder, timeAxis: 0 } : encoder;
+  const recordings = await openRecordings(label, reader, plan, applied);
+  return await use(note === undefined ? recordings : { ...recordings, note });
 }
 
 /** One recording if it can be; else one more axis in front that counts them. */
@@ -157,13 +169,4 @@ function checkFinite(
     step,
     index,
   });
-}
-
-function explained<T>(path: string, read: () => T): T {
-  try {
-    return read();
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new GanglionError("input_unreadable", `${path}: ${reason}`, { path }, { cause });
-  }
 }
