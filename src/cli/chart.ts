@@ -110,7 +110,7 @@ export function chartSvg({ label, x, y, series, limit }: Chart): string {
     );
   }
   series.forEach((each, i) => parts.push(seriesSvg(each, COLOURS[i % COLOURS.length]!, toX, toY)));
-  if (series.length > 1) parts.push(keySvg(series));
+  if (series.length > 1) parts.push(keySvg(series, LEFT + 7 * y.label.length + 24));
   return `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${text(label)}">${
     parts.join("")
   }</svg>`;
@@ -136,14 +136,13 @@ function seriesSvg(
   }).join("");
 }
 
-function keySvg(series: readonly Series[]): string {
-  let right = WIDTH - RIGHT;
-  return series.map(({ name }, i) => [name, COLOURS[i % COLOURS.length]!] as const).reverse()
-    .map(([name, colour]) => {
-      const label = `<text class="${colour}" x="${right}" y="14" text-anchor="end">${
-        text(name)
-      }</text>`;
-      right -= 7 * name.length + 22;
-      return label;
-    }).join("");
+/** From the left, where a narrow screen shows it without scrolling. */
+function keySvg(series: readonly Series[], left: number): string {
+  let x = left;
+  return series.map(({ name }, i) => {
+    const colour = COLOURS[i % COLOURS.length]!;
+    const label = `<text class="${colour}" x="${x}" y="14">${text(name)}</text>`;
+    x += 7 * name.length + 18;
+    return label;
+  }).join("");
 }

@@ -75,16 +75,18 @@ gives a prediction for each, which is said on stderr.
 
 With --labels, --rates or --json a report goes to stdout in place of the array.
 With --record or a readout the result may be an .npz archive: "output", every recorded value,
-"scores" and "prediction".`,
+"scores" and "prediction". --plot writes a page with the input, the spikes of every layer and what
+--record names, of the first recording; without -o there is no array then.`,
     examples: [
       "ganglion infer digits.nir seven.npy -o scores.npy",
       "ganglion infer examples/digits recordings.npy --labels labels.npy",
       "ganglion infer digits.nir seven.npy --record hidden.v,hidden.s -o inside.npz",
+      "ganglion infer gestures.nir events.npy --bin-us 1000 --plot gestures.html --record out.v",
       "ganglion infer digits.nir seven.npy | python -c 'import sys, numpy, io; print(numpy.load(io.BytesIO(sys.stdin.buffer.read())).sum(0))'",
     ],
     flags: {
       "What goes in": ["bin-us", "array", "encoded"],
-      "What comes out": ["output", "record", "labels", "readout", "rates", "json"],
+      "What comes out": ["output", "record", "labels", "readout", "rates", "json", "plot"],
       "What computes": ["slots", ...ENGINE],
       "How the file is read": READING,
     },

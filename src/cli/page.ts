@@ -62,7 +62,7 @@ export const cards = (list: readonly Card[]): string =>
 
 /** A drawing with a heading and a sentence that says how to read it. */
 export const figure = (heading: string, svg: string, caption: string): string =>
-  `<figure><h2>${text(heading)}</h2><div class="wide">${svg}</div>` +
+  `<figure><h2>${text(heading)}</h2><div class="wide" tabindex="0">${svg}</div>` +
   `<figcaption>${text(caption)}</figcaption></figure>`;
 
 export function table(
@@ -77,7 +77,7 @@ export function table(
       )
         .join("")
     }</tr>`;
-  return `<section><h2>${text(heading)}</h2><div class="wide"><table><thead>${
+  return `<section><h2>${text(heading)}</h2><div class="wide" tabindex="0"><table><thead>${
     cells(head, "th")
   }</thead><tbody>${rows.map((row) => cells(row, "td")).join("")}</tbody></table></div></section>`;
 }
@@ -126,5 +126,5 @@ ${
     `svg .${name}{stroke:var(--${name})}svg .${name}.dot,svg text.${name}{fill:var(--${name});stroke:none}`
   ).join("\n")
 }
-svg .hollow{fill:var(--panel);stroke-width:1.8}
+svg .mark{fill:none}svg .hollow{fill:var(--panel);stroke-width:1.8}
 `;
