@@ -121,7 +121,7 @@ class Run implements LoadListener {
     this.#answered[session] = chunk + 1;
     window.latencies.push(latency);
     this.#windowAt(now).finished++;
-    if (window.isAnswered) this.#judge();
+    if (window.isAnswered && this.#windows.indexOf(window) < this.#over) this.#judge();
   }
 
   /** Ms since the start. */
@@ -165,14 +165,11 @@ class Run implements LoadListener {
         break;
       }
       this.#passBoundary();
+      this.#judge();
     }
-    if (this.#isOver) return;
-    if (wakeMs === Infinity) wakeMs = now + windowMs; // only answers are missing
-    this.#judge();
-    this.#timers.pace = this.#deps.clock.after(
-      Math.max(0, wakeMs - this.#now()),
-      () => this.#tick(),
-    );
+    if (this.#isOver || wakeMs === Infinity) return; // or only answers are missing
+    const waitMs = Math.max(0, wakeMs - this.#now());
+    this.#timers.pace = this.#deps.clock.after(waitMs, () => this.#tick());
   }
 
   #send(session: number, chunk: number, lagMs: number): void {
@@ -196,8 +193,7 @@ class Run implements LoadListener {
   /** Ends the measurement if the windows that are over say so. */
   #judge(): void {
     if (this.#isOver) return;
-    const { endsWhenLate, overloadMs, targetMs, windowsMax } = this.#rules;
-    if (this.#oldestAge() > overloadMs) return this.#end("overloaded");
+    const { endsWhenLate, targetMs, windowsMax } = this.#rules;
     const first = this.#over - WINDOWS_COUNTED;
     if (first < 0) return;
     const windows = this.#windows.slice(first, this.#over);
@@ -226,12 +222,14 @@ class Run implements LoadListener {
     this.#ended.resolve(ending);
   }
 
+  /** How late a timer fires that does nothing else; and whether the server keeps up at all. */
   #watchLag(): void {
     const { clock } = this.#deps;
     const expected = clock.now() + LAG_MS;
     this.#timers.lag = clock.after(LAG_MS, () => {
       if (this.#isOver) return;
       this.#windowAt(this.#now()).lags.push(clock.now() - expected);
+      if (this.#oldestAge() > this.#rules.overloadMs) return this.#end("overloaded");
       this.#watchLag();
     });
   }
