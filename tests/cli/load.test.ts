@@ -48,17 +48,26 @@ describe.each(RUNTIMES)("on %s", (runtime) => {
 });
 
 test("--find-capacity ends at the slots that there are", async () => {
-  const args = ["load", server.url, "--find-capacity", ...CALM, "--json"];
+  const args = ["load", server.url, "--find-capacity", ...CALM, "--target", "2000", "--json"];
   const { text, stderr } = await ganglion("deno", args);
   const { capacity } = JSON.parse(text) as Printed<CapacityResult>;
   expect(capacity).toMatchObject({ sessions: SLOTS, atLimit: true, interrupted: false });
-  expect(stderr).toMatch(/^sessions +chunks\/s .*\n +3 +10 /);
+  expect(stderr).toMatch(/^sessions +chunks\/s .*\n +3 +\d+ /);
 }, 60_000);
 
 test("Ctrl-C gives the result so far, ends the sessions, and exits as shells expect", async () => {
-  const child = start("deno", ["load", server.url, "--sessions", "2", "--seconds", "60", "--json"]);
+  const child = start("deno", [
+    "load",
+    server.url,
+    "--sessions",
+    "2",
+    ...CALM,
+    "--seconds",
+    "60",
+    "--json",
+  ]);
   while (await sessionsOpen() < 2) await Bun.sleep(20);
-  await Bun.sleep(2000);
+  await Bun.sleep(3000);
   child.kill("SIGINT");
   const [text, talk, code] = await Promise.all([
     new Response(child.stdout).text(),
@@ -67,7 +76,7 @@ test("Ctrl-C gives the result so far, ends the sessions, and exits as shells exp
   ]);
   const result = JSON.parse(text) as LoadResult;
   expect([code, result.ending]).toEqual([130, "interrupted"]);
-  expect(result.latencyMs.count).toBeGreaterThan(10);
+  expect(result.latencyMs.count).toBeGreaterThan(2);
   expect(talk).toContain("stopping");
   expect(await sessionsOpen()).toBe(0);
 }, 60_000);
