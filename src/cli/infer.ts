@@ -14,6 +14,7 @@ import { Plot } from "./infer_plot.ts";
 import { predictionLine, type Ran, reportJson, reportText } from "./infer_report.ts";
 import {
   type ArrayShape,
+  checkFolderOf,
   gatheringSink,
   NO_SINK,
   npyFileSink,
@@ -30,6 +31,7 @@ const SLOTS_DEFAULT = 64;
 export async function run(call: Call): Promise<number> {
   const [modelPath, inputPath] = takePositionals(call.positionals, ["MODEL", "INPUT"]);
   checkOutput(call);
+  await checkFolderOf(call.settings.plot);
   const { plan, run: record } = await loadRun(modelPath!, loadOptions(call));
   sayNotes(plan);
   checkRecord(plan, call.settings.record);

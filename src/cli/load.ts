@@ -23,6 +23,7 @@ import {
   trialLine,
   windowLine,
 } from "./load_report.ts";
+import { checkFolderOf } from "./outputs.ts";
 import { ProgressLine } from "./progress.ts";
 import type { InputChoice } from "./input_files.ts";
 import { inputChoice, takePositionals } from "./reading.ts";
@@ -37,6 +38,7 @@ const INPUT_VALUES_MAX = 2 ** 26;
 export async function run(call: Call): Promise<number> {
   const [url] = takePositionals(call.positionals, ["URL"]);
   const { settings } = call;
+  for (const path of [settings.output, settings.html]) await checkFolderOf(path);
   const options = await optionsOf(call, url!);
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) {

@@ -24,9 +24,9 @@ export const WINDOWS_COUNTED = 3;
 
 /** A timer that does nothing else: how late it fires is how late events are read. */
 const LAG_MS = 20;
-/** The client is late when 1 % of its timers are later than this share of the target, or than 2 ms. */
-const LAG_SHARE = 0.25;
-const LAG_MS_MIN = 2;
+/** The client is late when 1 % of its timers are later than this share of the target, and than 5 ms. */
+const LAG_SHARE = 0.1;
+const LAG_MS_MIN = 5;
 
 export interface MeasureDeps {
   readonly clock: Clock;

@@ -102,6 +102,7 @@ describe("what cannot work is said, with the exit code", () => {
       [[server.url, "--sessions", "many"], "--sessions takes a whole number"],
       [[server.url, "--density", "2"], "--density takes a number above 0, at most 1"],
       [[server.url, "--find-capcity"], "did you mean --find-capacity?"],
+      [[server.url, "-o", "/nowhere/x.json"], "the folder /nowhere does not exist"],
       [[server.url, "--model", "other"], 'serves no model "other"; it serves digits'],
     ];
     for (const [args, said] of cases) {
