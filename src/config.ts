@@ -78,6 +78,8 @@ function toggle(help: string, short?: string): Flag<boolean> {
   };
 }
 
+const COUNTS: Limit = { default: 8, min: 1, max: 65_535, why: "as many as a server has slots" };
+const SEEDS: Limit = { default: 1, min: 0, max: 2 ** 48, why: "a key of the generator" };
 const PORT: Limit = { default: 8787, min: 0, max: 65_535, why: "TCP" };
 
 const seconds: Flag<number | undefined> = {
@@ -92,6 +94,22 @@ const seconds: Flag<number | undefined> = {
     return number;
   },
 };
+
+/** A number above 0, and at most `max`. */
+function positive(placeholder: string, help: string, max = Infinity): Flag<number | undefined> {
+  return {
+    placeholder,
+    help,
+    fallback: undefined,
+    read(value) {
+      const number = Number(value);
+      if (value.trim() === "" || !Number.isFinite(number) || number <= 0 || number > max) {
+        throw new RangeError(`takes a number above 0${max === Infinity ? "" : `, at most ${max}`}`);
+      }
+      return number;
+    },
+  };
+}
 
 const tolerance: Flag<number> = {
   placeholder: "X",
@@ -206,13 +224,29 @@ export const FLAGS = {
   rates: toggle("prints how often the neurons of each layer fire"),
   tolerance,
   // What stands around a model
+  "bin-us": positive("US", "events become counts, in time steps of so many microseconds"),
+  array: text("NAME", "the array of an .npz archive that is the input"),
+  plot: text("FILE.html", "writes a page with the spikes of all layers and what --record names"),
   encoded: toggle("the input is what the model takes: the run's encoder is left out"),
   readout: choice(
     ["max", "sum", "mean", "softmax_sum"],
     "how outputs over time become one score a class [the run's, else sum]",
   ),
   encoder: text("KIND:NAME=N,...", "how samples become input, e.g. rate:steps=25,seed=7"),
+  force: toggle("overwrites what is there"),
   "class-names": list("NAME", "names of the classes, in order, for a run folder"),
+  // What load is put on a server
+  sessions: wholeNumber(COUNTS, "sessions at once; with --find-capacity the number to begin with"),
+  period: withDefault(positive("MS", "time between two frames of a session, in ms"), 20),
+  chunk: wholeNumber({ ...COUNTS, default: 1 }, "frames in a chunk"),
+  target: positive("MS", "99th percentile that is in time [the time between two chunks]"),
+  seconds: withDefault(positive("S", "longest measurement of a number of sessions", 86_400), 10),
+  "find-capacity": toggle("searches the largest number of sessions that are served in time"),
+  model: text("ID", "the model, where the server has several"),
+  density: withDefault(positive("X", "share of the inputs that spike in a step", 1), 0.05),
+  input: text("FILE", "sends these recordings, again and again, in place of random spikes"),
+  seed: wholeNumber(SEEDS, "draws when each session sends, and its random spikes"),
+  html: text("FILE", "also writes a page with plots, which needs nothing but itself"),
   help: toggle("prints this text", "h"),
   version: toggle("prints the version"),
   "print-config": toggle("prints the settings that hold, and where each is from, as JSON"),

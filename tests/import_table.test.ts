@@ -42,6 +42,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   scheduler: { sources: ["base", "model", "checkpoint", EXECUTOR] },
   metrics: { sources: ["base", "scheduler"] },
   serq: { sources: ["base"] },
+  load: { sources: ["base", "run"], packages: ["eventsource-parser"] },
   http: {
     sources: ["base", "model", "checkpoint", "scheduler", "metrics"],
     packages: ["hono", "zod", "@hono/zod-openapi", "node:crypto"],
@@ -59,6 +60,7 @@ const TABLE: Readonly<Record<string, Row>> = {
       "model",
       "run",
       "serq",
+      "load",
       "config.ts",
       "runtime",
       "engine/doctor.ts",

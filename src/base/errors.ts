@@ -27,7 +27,11 @@ export const ERRORS = {
   ),
   run_invalid: kind(422, "The run folder is not valid", "Mend the field that the detail names"),
   model_timeout: kind(422, "Reading the model took too long", "Check the file with its own tool"),
-  input_unreadable: kind(400, "The input file cannot be read", "Give an .npy file, see docs"),
+  input_unreadable: kind(
+    400,
+    "The input file cannot be read",
+    "docs/runs.md says which files are taken, and what they hold",
+  ),
   // Requests
   bad_request: kind(400, "The request cannot be read", "See the detail"),
   bad_length: kind(
@@ -126,6 +130,11 @@ export const ERRORS = {
   draining: kind(503, "The server is stopping", "Use another instance"),
   // Library and command line
   usage: kind(400, "Wrong usage", "See --help"),
+  server_unreachable: kind(
+    502,
+    "The server cannot be reached",
+    "Start one with ganglion serve, and give the address that it prints",
+  ),
   device_unavailable: kind(503, "The wanted device is not there", "Run ganglion doctor"),
   device_lost: kind(503, "The device was lost", "Restart the server"),
 } satisfies Record<string, ErrorKind>;

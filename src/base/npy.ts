@@ -19,6 +19,7 @@ export interface NpyArray {
 const MAGIC = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59]; // \x93NUMPY
 const HEADER_BYTES_MAX = 65_536;
 const AXES_MAX = 32;
+const FIELDS_MAX = 64;
 const ALIGNMENT = 64;
 /** NumPy leaves room for the first axis to grow to this many digits when a file is appended to. */
 const GROWTH_DIGITS = 21;
@@ -53,6 +54,23 @@ export interface NpyHead {
   readonly dataStart: number;
 }
 
+/** A field of a structured array's records. */
+export interface NpyField {
+  readonly name: string;
+  /** As NumPy names it. */
+  readonly dtype: string;
+  /** Place in the record, in bytes. */
+  readonly offset: number;
+}
+
+/** What stands before the records of a structured array of one axis. */
+export interface NpyRecords {
+  readonly fields: readonly NpyField[];
+  readonly count: number;
+  readonly recordBytes: number;
+  readonly dataStart: number;
+}
+
 /** Bytes from the start of a file that hold any head that is taken. */
 export const NPY_HEAD_BYTES_MAX: number = 12 + HEADER_BYTES_MAX;
 
@@ -66,6 +84,7 @@ export function parseNpy(bytes: Uint8Array): NpyArray {
 export function parseNpyHead(bytes: Uint8Array, fileBytes: number): NpyHead {
   const { text, dataStart } = readHeader(bytes);
   const { descr, fortranOrder, shape } = parseHeader(text);
+  if (typeof descr !== "string") refuse("Structured element types are not taken");
   const dtype = canonicalDtype(descr);
   const type = ITEM_TYPES[dtype];
   if (type === undefined) {
@@ -80,6 +99,43 @@ export function parseNpyHead(bytes: Uint8Array, fileBytes: number): NpyHead {
     );
   }
   return { dtype, shape, count, itemBytes: type.bytes, dataStart };
+}
+
+/** Whether an array's elements are records. Throws as `parseNpy` where its header cannot be read. */
+export function isStructuredNpy(bytes: Uint8Array): boolean {
+  return typeof parseHeader(readHeader(bytes).text).descr !== "string";
+}
+
+/**
+ * The head of an array `[n]` of records; one of plain values has a single field without a name. Which
+ * types its fields may have is for the caller to say. Throws as `parseNpy`.
+ */
+export function parseNpyRecords(bytes: Uint8Array, fileBytes: number): NpyRecords {
+  const { text, dataStart } = readHeader(bytes);
+  const { descr, shape } = parseHeader(text);
+  const fields: NpyField[] = [];
+  let recordBytes = 0;
+  for (const [name, dtype] of typeof descr === "string" ? [["", descr] as const] : descr) {
+    fields.push({ name, dtype: canonicalDtype(dtype), offset: recordBytes });
+    recordBytes += fieldBytes(name, dtype);
+  }
+  const [count] = shape;
+  const dataBytes = fileBytes - dataStart;
+  if (count === undefined || shape.length > 1 || count * recordBytes !== dataBytes) {
+    refuse(
+      `Shape [${shape.join(", ")}] of records of ${recordBytes} bytes does not fit the ` +
+        `${dataBytes} bytes of data`,
+    );
+  }
+  return { fields, count, recordBytes, dataStart };
+}
+
+/** Bytes of one value; padding of an aligned record is `|V3`. */
+function fieldBytes(name: string, dtype: string): number {
+  const bytes = /^[<>|=]?[?bBiufV](\d{1,3})$/.exec(dtype)?.[1];
+  return bytes === undefined
+    ? refuse(`Field "${name}" has the element type "${dtype.slice(0, 40)}", which is not taken`)
+    : Number(bytes);
 }
 
 /** Whole values of a dtype of `NPY_DTYPES` from their bytes, rounded to f32. */
@@ -161,7 +217,8 @@ function canonicalDtype(descr: string): string {
 }
 
 interface Header {
-  readonly descr: string;
+  /** Of a structured array `[name, dtype]` of every field. */
+  readonly descr: string | (readonly [name: string, dtype: string])[];
   readonly fortranOrder: boolean;
   readonly shape: number[];
 }
@@ -178,13 +235,14 @@ function parseHeader(text: string): Header {
     const token = next();
     if (token !== wanted) refuse(`The header has ${token} where ${wanted} belongs`);
   };
-  const values = new Map<string, string | boolean | number[]>();
+  const values = new Map<string, string | boolean | number[] | [string, string][]>();
   take("{");
   while (peek() !== "}") {
     const key = unquote(next());
     take(":");
     if (values.has(key)) refuse(`The header gives "${key}" twice`);
-    values.set(key, parseValue(key, next, peek));
+    const isFields = key === "descr" && peek() === "[";
+    values.set(key, isFields ? parseFields(next, peek, take) : parseValue(key, next, peek));
     if (peek() === ",") next();
     else if (peek() !== "}") refuse("The header lacks a comma");
   }
@@ -193,10 +251,39 @@ function parseHeader(text: string): Header {
   const descr = values.get("descr");
   const fortranOrder = values.get("fortran_order");
   const shape = values.get("shape");
-  const complete = values.size === 3 && typeof descr === "string" &&
-    typeof fortranOrder === "boolean" && Array.isArray(shape);
-  if (!complete) refuse("The header must give descr, fortran_order and shape, and nothing else");
+  const isDescr = typeof descr === "string" || isFields(descr);
+  const isShape = Array.isArray(shape) && !isFields(shape);
+  if (values.size !== 3 || !isDescr || typeof fortranOrder !== "boolean" || !isShape) {
+    refuse("The header must give descr, fortran_order and shape, and nothing else");
+  }
   return { descr, fortranOrder, shape };
+}
+
+const isFields = (value: unknown): value is [string, string][] =>
+  Array.isArray(value) && Array.isArray(value[0]);
+
+/** `[('x', '<i2'), ('t', '<i8')]`; a field that is an array itself is not taken. */
+function parseFields(
+  next: () => string,
+  peek: () => string | undefined,
+  take: (wanted: string) => void,
+): [string, string][] {
+  const fields: [string, string][] = [];
+  take("[");
+  while (peek() !== "]") {
+    take("(");
+    const name = unquote(next());
+    take(",");
+    const dtype = unquote(next());
+    take(")");
+    fields.push([name, dtype]);
+    if (fields.length > FIELDS_MAX) refuse(`The array has more than ${FIELDS_MAX} fields`);
+    if (peek() === ",") next();
+    else if (peek() !== "]") refuse("The header lacks a comma");
+  }
+  next();
+  if (fields.length === 0) refuse("The array's records have no fields");
+  return fields;
 }
 
 function parseValue(
@@ -206,7 +293,6 @@ function parseValue(
 ): string | boolean | number[] {
   const token = next();
   if (token === "True" || token === "False") return token === "True";
-  if (token === "[") refuse("Structured element types are not taken");
   if (token !== "(") return unquote(token);
   const axes: number[] = [];
   while (peek() !== ")") {

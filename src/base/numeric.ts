@@ -46,6 +46,19 @@ export function wordsOf(count: number): number {
   return (count + 31) >>> 5;
 }
 
+/** Per step ⌈size/32⌉ words, bit 0 first; every value that is not 0 is a 1. */
+export function packBits(values: Float32Array, steps: number): Uint32Array<ArrayBuffer> {
+  const size = values.length / steps;
+  const words = wordsOf(size);
+  const packed = new Uint32Array(steps * words);
+  for (let t = 0; t < steps; t++) {
+    for (let i = 0; i < size; i++) {
+      if (values[t * size + i] !== 0) packed[t * words + (i >>> 5)]! |= 1 << (i & 31);
+    }
+  }
+  return packed;
+}
+
 /** Product of a shape; 1 for a scalar. */
 export function sizeOf(shape: readonly number[]): number {
   return shape.reduce((product, axis) => product * axis, 1);

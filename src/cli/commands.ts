@@ -58,29 +58,35 @@ A run folder's run.json says how its model is read and its frame; a flag that is
   },
   infer: {
     summary: "runs recordings through a model",
-    usage: "MODEL INPUT.npy [-o OUT.npy] [flags]",
+    usage: "MODEL INPUT [-o OUT.npy] [flags]",
     about:
       `Runs one recording, or each of N, from rest to its end through the engine that serves, as many
-at once as there are --slots (64 where not given). INPUT.npy has shape [T, ...sample_shape] or flat
-[T, values], with one more axis in front for N of them; OUT.npy gets <f4 [T, ...output_shape] or
-[N, T, ...]. Without -o the .npy goes to stdout. The result does not depend on --frame or --slots.
+at once as there are --slots (64 where not given). INPUT is an array of shape [T, ...sample_shape]
+or flat [T, values], with one more axis in front for N of them: an .npy file, an array of an .npz
+archive, or a .csv with a row a step. Or it holds events with fields t (microseconds), x, y, p, as
+.npy, .npz, .csv or .txt, which --bin-us makes into steps.
+
+OUT.npy gets <f4 [T, ...output_shape] or [N, T, ...]. Without -o the .npy goes to stdout. The result
+does not depend on --frame or --slots.
 
 MODEL is a NIR file or a run folder. A run folder's encoder is applied first: with direct, latency
-and rate, INPUT.npy holds samples without time, [...sample_shape] or [N, ...sample_shape]. Its
-readout gives a prediction for each, which is said on stderr.
+and rate, INPUT holds samples without time, [...sample_shape] or [N, ...sample_shape]. Its readout
+gives a prediction for each, which is said on stderr.
 
 With --labels, --rates or --json a report goes to stdout in place of the array.
 With --record or a readout the result may be an .npz archive: "output", every recorded value,
-"scores" and "prediction".`,
+"scores" and "prediction". --plot writes a page with the input, the spikes of every layer and what
+--record names, of the first recording; without -o there is no array then.`,
     examples: [
       "ganglion infer digits.nir seven.npy -o scores.npy",
       "ganglion infer examples/digits recordings.npy --labels labels.npy",
       "ganglion infer digits.nir seven.npy --record hidden.v,hidden.s -o inside.npz",
+      "ganglion infer gestures.nir events.npy --bin-us 1000 --plot gestures.html --record out.v",
       "ganglion infer digits.nir seven.npy | python -c 'import sys, numpy, io; print(numpy.load(io.BytesIO(sys.stdin.buffer.read())).sum(0))'",
     ],
     flags: {
-      "What goes in": ["encoded"],
-      "What comes out": ["output", "record", "labels", "readout", "rates", "json"],
+      "What goes in": ["bin-us", "array", "encoded"],
+      "What comes out": ["output", "record", "labels", "readout", "rates", "json", "plot"],
       "What computes": ["slots", ...ENGINE],
       "How the file is read": READING,
     },
@@ -88,9 +94,8 @@ With --record or a readout the result may be an .npz archive: "output", every re
   },
   compare: {
     summary: "shows where another framework's outputs differ",
-    usage: "MODEL INPUT.npy THEIRS.npy [flags]",
-    about:
-      `Runs INPUT.npy through MODEL and compares the outputs with THEIRS.npy, which another program
+    usage: "MODEL INPUT THEIRS.npy [flags]",
+    about: `Runs INPUT through MODEL and compares the outputs with THEIRS.npy, which another program
 computed from the same input, in the same shape. Shows the first step and neuron that differ, both
 values, the neuron's membrane before its reset and its distance to the threshold.
 
@@ -100,7 +105,8 @@ Exit code 0: equal within --tolerance. 1: different (or at fault: then stdout is
       "ganglion compare model.nir input.npy norse_membranes.npy --tolerance 1e-5 --json",
     ],
     flags: {
-      "What is compared": ["tolerance", "encoded", "json"],
+      "What goes in": ["bin-us", "array", "encoded"],
+      "What is compared": ["tolerance", "json"],
       "What computes": ENGINE,
       "How the file is read": READING,
     },
@@ -116,6 +122,8 @@ OUT.safetensors   its parameters, one tensor for each node.field
 OUT               otherwise a run folder: run.json with the flags that are given, and model.nir, or
                   model.json and variables.safetensors where MODEL is a run folder of layers
 
+What is there already is not overwritten without --force.
+
 The model that is read back computes the same bits. NIR cannot say which --reset, --compare and so
 on were meant; a run folder keeps them.`,
     examples: [
@@ -124,6 +132,7 @@ on were meant; a run folder keeps them.`,
       "ganglion convert net.nir runs/net --encoder rate:steps=25,seed=7",
     ],
     flags: {
+      "What is written": ["force"],
       "What a run folder says": ["encoder", "readout", "class-names", "frame"],
       "How the file is read": READING,
     },
@@ -151,7 +160,35 @@ is read back, and names the one command that mends what is missing.`,
     load: () => import("./doctor.ts"),
   },
   bench: notBuilt("measures frames per second on this machine"),
-  load: notBuilt("puts load on a running server"),
+  load: {
+    summary: "measures a running server with paced sessions",
+    usage: "URL [flags]",
+    about:
+      `Opens --sessions sessions on the server at URL. Each sends a chunk of --chunk frames every
+--period times --chunk ms, whatever became of those before, from a time of its own that --seed
+draws. A chunk's latency runs from when it was due to the event with its last step.
+
+Ends when throughput and median latency of three windows in a row are within 10 %, else after
+--seconds. With --find-capacity it searches the largest number of sessions whose 99th percentile
+is at most --target.
+
+The table goes to stdout, --json prints everything as JSON instead, -o writes that to a file.
+Ctrl-C ends the sessions and gives the result so far.
+
+Exit code 1: also when this client was too late itself to say anything of the server.`,
+    examples: [
+      "ganglion load http://127.0.0.1:8787 --sessions 32 --period 20",
+      "ganglion load http://127.0.0.1:8787 --find-capacity --html capacity.html",
+      "GANGLION_API_KEY=... ganglion load https://snn.example.org --input gestures.npy -o load.json",
+    ],
+    flags: {
+      "What load": ["sessions", "period", "chunk", "model", "density", "seed", "api-key"],
+      "What recordings": ["input", "bin-us", "array"],
+      "What is measured": ["find-capacity", "target", "seconds"],
+      "What comes out": ["json", "output", "html"],
+    },
+    load: () => import("./load.ts"),
+  },
   calibrate: notBuilt("fits the planner's cost model to this machine"),
   _examine: {
     ...notBuilt("what doctor asks of each runtime"),

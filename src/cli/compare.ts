@@ -14,7 +14,7 @@ import { StreamServer } from "../stream_server.ts";
 import { type Call, given } from "./command.ts";
 import { compareJson, compareText } from "./compare_report.ts";
 import { type Difference, Differences, shiftBetween } from "./difference.ts";
-import { loadOptions, sayNotes, takePositionals } from "./reading.ts";
+import { inputChoice, loadOptions, sayNotes, takePositionals } from "./reading.ts";
 import { type RecordingFile, sameShape, withRecordings } from "./recordings.ts";
 import { limitsOf } from "../config.ts";
 
@@ -22,13 +22,14 @@ const EQUAL = 0, DIFFERENT = 1;
 const SLOTS = 64;
 
 export async function run(call: Call): Promise<number> {
-  const wanted = ["MODEL", "INPUT.npy", "THEIRS.npy"];
+  const wanted = ["MODEL", "INPUT", "THEIRS.npy"];
   const [modelPath, inputPath, theirsPath] = takePositionals(call.positionals, wanted);
   const { plan, run: record } = await loadRun(modelPath!, loadOptions(call));
   sayNotes(plan);
   const encoder = call.settings.encoded ? EVENTS : record?.encoder ?? EVENTS;
   await using file = await openPartReader(theirsPath!);
-  return await withRecordings(inputPath!, plan, encoder, async (recordings) => {
+  return await withRecordings(inputPath!, plan, encoder, inputChoice(call), async (recordings) => {
+    if (recordings.note !== undefined) say(recordings.note);
     const theirs = await openTheirs(theirsPath!, file, plan, recordings);
     await using server = await StreamServer.create(plan, {
       slots: Math.max(1, Math.min(recordings.count, SLOTS)),

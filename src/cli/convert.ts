@@ -15,7 +15,7 @@ import {
   type RunRecord,
   writeRun,
 } from "../run/mod.ts";
-import { isFolder, makeFolder, say, writeFileWhole } from "../runtime/mod.ts";
+import { isFolder, isThere, makeFolder, say, writeFileWhole } from "../runtime/mod.ts";
 import { type Call, given } from "./command.ts";
 import { loadOptions, sayNotes, takePositionals } from "./reading.ts";
 
@@ -31,15 +31,18 @@ export async function run(call: Call): Promise<number> {
   if (folder) {
     const files = await runFiles(loaded, plan, runRecord(call, loaded, plan));
     const path = out!.replace(/[\\/]+$/, "");
+    await refuseToOverwrite(call, Object.keys(files).map((name) => `${path}/${name}`));
     await makeFolder(path);
     for (const [name, bytes] of Object.entries(files)) {
       await writeFileWhole(`${path}/${name}`, bytes);
     }
   } else if (/\.nir$/i.test(out!)) {
     const { graph, compile } = asGraph(loaded);
+    await refuseToOverwrite(call, [out!]);
     await writeFileWhole(out!, await writeNirBytes(graph, compile));
     sayWhatIsLost(compile, plan);
   } else if (/\.safetensors$/i.test(out!)) {
+    await refuseToOverwrite(call, [out!]);
     await writeFileWhole(out!, variableBytes(loaded));
   } else {
     throw new GanglionError(
@@ -49,6 +52,15 @@ export async function run(call: Call): Promise<number> {
   }
   say(`${plan.name}: ${plan.nodes.length} nodes, digest ${plan.digest.slice(0, 12)}: ${out}`);
   return 0;
+}
+
+/** A folder may be there, and hold other files. */
+async function refuseToOverwrite(call: Call, paths: readonly string[]): Promise<void> {
+  if (call.settings.force) return;
+  for (const path of paths) {
+    if (!await isThere(path)) continue;
+    throw new GanglionError("usage", `${path} is there already; --force overwrites it`);
+  }
 }
 
 type Loaded = LoadedGraph | LoadedLayers;

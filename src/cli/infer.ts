@@ -1,5 +1,5 @@
 /** `ganglion infer`: recordings through the engine that serves, each from rest to its end. */
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { GanglionError } from "../base/errors.ts";
 import type { NamedArray } from "../base/npz.ts";
 import { limitsOf } from "../config.ts";
@@ -7,19 +7,21 @@ import { loadRun } from "../load_model.ts";
 import { type Plan, probesOf } from "../model/mod.ts";
 import { EVENTS, type RunRecord } from "../run/mod.ts";
 import { runRecordings } from "../run_recordings.ts";
-import { isTerminal, say, writeOut } from "../runtime/mod.ts";
+import { isTerminal, say, writeFileWhole, writeOut } from "../runtime/mod.ts";
 import { StreamServer } from "../stream_server.ts";
 import { type Call, given } from "./command.ts";
+import { Plot } from "./infer_plot.ts";
 import { predictionLine, type Ran, reportJson, reportText } from "./infer_report.ts";
 import {
   type ArrayShape,
+  checkFolderOf,
   gatheringSink,
   NO_SINK,
   npyFileSink,
   type OutputSink,
 } from "./outputs.ts";
 import { Progress } from "./progress.ts";
-import { loadOptions, sayNotes, takePositionals } from "./reading.ts";
+import { inputChoice, loadOptions, sayNotes, takePositionals } from "./reading.ts";
 import { type RecordingFile, withRecordings } from "./recordings.ts";
 import { readTrueClasses, Tally } from "./tally.ts";
 
@@ -27,13 +29,20 @@ import { readTrueClasses, Tally } from "./tally.ts";
 const SLOTS_DEFAULT = 64;
 
 export async function run(call: Call): Promise<number> {
-  const [modelPath, inputPath] = takePositionals(call.positionals, ["MODEL", "INPUT.npy"]);
+  const [modelPath, inputPath] = takePositionals(call.positionals, ["MODEL", "INPUT"]);
   checkOutput(call);
+  await checkFolderOf(call.settings.plot);
   const { plan, run: record } = await loadRun(modelPath!, loadOptions(call));
   sayNotes(plan);
   checkRecord(plan, call.settings.record);
   const encoder = call.settings.encoded ? EVENTS : record?.encoder ?? EVENTS;
-  await withRecordings(inputPath!, plan, encoder, (file) => inferAll(call, plan, record, file));
+  await withRecordings(
+    inputPath!,
+    plan,
+    encoder,
+    inputChoice(call),
+    (file) => inferAll(call, plan, record, file, basename(inputPath!)),
+  );
   return 0;
 }
 
@@ -42,14 +51,17 @@ async function inferAll(
   plan: Plan,
   record: RunRecord | null,
   file: RecordingFile,
+  source: string,
 ): Promise<void> {
-  const { labels: labelsPath, output, json, record: recorded } = call.settings;
-  const { count, steps } = file;
+  const { labels: labelsPath, output, json, record: recorded, plot: plotPath } = call.settings;
+  const { count, steps, note } = file;
+  if (note !== undefined) say(note);
   const truth = labelsPath === undefined
     ? null
     : await readTrueClasses(labelsPath, count, plan.outputSize);
   const readout = call.settings.readout ?? record?.readout ?? (truth === null ? null : "sum");
   const tally = new Tally(plan, count, readout, wantsReport(call));
+  const plot = plotPath === undefined ? null : new Plot(plan, file, recorded);
   const sink = await openSink(call, plan, file, readout !== null);
   await using server = await StreamServer.create(plan, {
     slots: given(call, "slots") ?? Math.max(1, Math.min(count, SLOTS_DEFAULT)),
@@ -60,18 +72,25 @@ async function inferAll(
     say,
   });
   try {
-    await runAll(server, file, recorded, tally, sink);
+    await runAll(server, file, recorded, tally, sink, plot);
     await sink.finish(readout === null ? {} : decisions(tally, plan, count));
   } catch (error) {
     await sink.discard();
     throw error;
   }
   const ran: Ran = { tally, count, steps, labels: record?.labels ?? null, truth, dt: plan.dt };
+  if (plot !== null) {
+    await writeFileWhole(plotPath!, new TextEncoder().encode(await plot.page(ran, source)));
+  }
   if (wantsReport(call)) await writeOut(json ? reportJson(ran) : reportText(ran));
   else if (readout !== null) say(predictionLine(ran));
   const { kind, device, numerics } = server.info;
   const what = file.single ? `${steps} steps` : `${count} recordings of ${steps} steps`;
-  say(`${what} on ${kind} (${device}), numerics ${numerics}${output ? `: ${output}` : ""}`);
+  say(
+    `${what} on ${kind} (${device}), numerics ${numerics}${
+      [output, plotPath].filter((path) => path !== undefined).map((path) => `: ${path}`).join("")
+    }`,
+  );
 }
 
 async function runAll(
@@ -80,16 +99,18 @@ async function runAll(
   recorded: readonly string[],
   tally: Tally,
   sink: OutputSink,
+  plot: Plot | null,
 ): Promise<void> {
   const total = file.single ? file.steps : file.count;
   const progress = new Progress(file.single ? "step" : "recording", total);
   let done = 0;
-  const record = [...new Set([...recorded, ...tally.spikeProbes])];
+  const record = [...new Set([...recorded, ...tally.spikeProbes, ...plot?.record ?? []])];
   await runRecordings(server, file, {
     record,
     async onPart(part) {
       const { recording, at, outputs } = part;
       tally.add(part);
+      plot?.add(part);
       await sink.put("output", recording, at, outputs.data);
       for (const name of recorded) await sink.put(name, recording, at, outputs.probes[name]!);
       done += file.single ? part.steps : Number(part.last);
@@ -99,23 +120,31 @@ async function runAll(
   progress.end();
 }
 
-/** A report on stdout takes the place of the array. */
+/** Nothing asks for the array on stdout: a report takes its place, or a page was wanted. */
+function wantsNoArray(call: Call): boolean {
+  return call.settings.output === undefined &&
+    (wantsReport(call) || call.settings.plot !== undefined);
+}
+
+/** A report goes to stdout. */
 function wantsReport({ settings }: Call): boolean {
   return settings.labels !== undefined || settings.json || settings.rates;
 }
 
 function checkOutput(call: Call): void {
-  const { output, record } = call.settings;
-  if (output !== undefined && call.positionals.some((path) => resolve(path) === resolve(output))) {
-    throw new GanglionError("usage", `-o ${output} would overwrite what is read`);
+  const { output, record, plot } = call.settings;
+  for (const [flag, out] of [["-o", output], ["--plot", plot]] as const) {
+    if (out === undefined) continue;
+    if (call.positionals.every((path) => resolve(path) !== resolve(out))) continue;
+    throw new GanglionError("usage", `${flag} ${out} would overwrite what is read`);
   }
-  if (output === undefined && !wantsReport(call) && isTerminal("stdout")) {
+  if (output === undefined && !wantsNoArray(call) && isTerminal("stdout")) {
     throw new GanglionError("usage", "The result is binary: give -o FILE, or redirect stdout");
   }
-  if (output === undefined && record.length > 0 && wantsReport(call)) {
+  if (output === undefined && record.length > 0 && wantsReport(call) && plot === undefined) {
     throw new GanglionError("usage", "Recorded values need a file: give -o FILE.npz");
   }
-  if (output !== undefined && record.length > 0 && !isArchive(output)) {
+  if (output !== undefined && record.length > 0 && !isArchive(output) && plot === undefined) {
     throw new GanglionError(
       "usage",
       `With --record the result is an archive: name it .npz, not ${output}`,
@@ -135,7 +164,7 @@ async function openSink(
   const lead = file.single ? [file.steps] : [file.count, file.steps];
   const array = (name: string, each: readonly number[]): ArrayShape => ({ name, lead, each });
   const outputs = array("output", plan.outputShape);
-  if (output === undefined && wantsReport(call)) return NO_SINK;
+  if (wantsNoArray(call)) return NO_SINK;
   if (output !== undefined && !isArchive(output)) return await npyFileSink(output, outputs);
   if (output !== undefined && record.length === 0 && !decides) {
     throw new GanglionError(

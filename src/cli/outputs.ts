@@ -2,11 +2,12 @@
  * Where the outputs of `infer` go. One array to an `.npy` file is written piece by piece as recordings
  * end in any order; an archive or stdout is gathered in memory, within a limit.
  */
+import { dirname } from "node:path";
 import { GanglionError } from "../base/errors.ts";
 import { writeNpy, writeNpyHead } from "../base/npy.ts";
 import { type NamedArray, writeNpz } from "../base/npz.ts";
 import { sizeOf } from "../base/numeric.ts";
-import { openPartWriter, writeFileWhole, writeOut } from "../runtime/mod.ts";
+import { isFolder, openPartWriter, writeFileWhole, writeOut } from "../runtime/mod.ts";
 
 /** Shape of an array over all recordings and steps: `[N, T, …each]`, or `[T, …each]` for a lone one. */
 export interface ArrayShape {
@@ -26,6 +27,16 @@ export interface OutputSink {
 
 /** What is gathered in memory is at most so much. */
 const GATHERED_BYTES_MAX = 2 ** 31;
+
+/** Says before the work, not after it, that a file cannot be written. Throws `usage`. */
+export async function checkFolderOf(path: string | undefined): Promise<void> {
+  if (path === undefined || await isFolder(dirname(path))) return;
+  throw new GanglionError(
+    "usage",
+    `${path} cannot be written: the folder ${dirname(path)} does not exist`,
+    { path },
+  );
+}
 
 /** Keeps nothing: for a run whose report is all that is wanted. */
 export const NO_SINK: OutputSink = {

@@ -2,11 +2,27 @@
 import { isTerminal, sayRaw } from "../runtime/mod.ts";
 
 const REDRAW_MS = 100;
+const CLEAR = "\r\x1b[K";
 
+/** A line that stands until the next one, or the end. */
+export class ProgressLine {
+  readonly #shown = isTerminal("stderr");
+
+  show(text: string): void {
+    if (this.#shown) sayRaw(`${CLEAR}${text}`);
+  }
+
+  /** Clears the line. */
+  end(): void {
+    if (this.#shown) sayRaw(CLEAR);
+  }
+}
+
+/** `recording 12 of 40 (30 %)` */
 export class Progress {
   readonly #what: string;
   readonly #total: number;
-  readonly #shown = isTerminal("stderr");
+  readonly #line = new ProgressLine();
   #drawnAt = performance.now(); // the first line comes only when there is something to wait for
 
   constructor(what: string, total: number) {
@@ -16,13 +32,13 @@ export class Progress {
 
   update(done: number): void {
     const now = performance.now();
-    if (!this.#shown || now - this.#drawnAt < REDRAW_MS) return;
+    if (now - this.#drawnAt < REDRAW_MS) return;
     this.#drawnAt = now;
-    sayRaw(`\r${this.#what} ${done} of ${this.#total} (${Math.floor(100 * done / this.#total)} %)`);
+    const percent = Math.floor(100 * done / this.#total);
+    this.#line.show(`${this.#what} ${done} of ${this.#total} (${percent} %)`);
   }
 
-  /** Clears the line. */
   end(): void {
-    if (this.#shown) sayRaw("\r\x1b[K");
+    this.#line.end();
   }
 }

@@ -5,6 +5,7 @@ import type { LoadOptions } from "../load_model.ts";
 import type { Plan } from "../model/mod.ts";
 import { say } from "../runtime/mod.ts";
 import { type Call, given } from "./command.ts";
+import type { InputChoice } from "./input_files.ts";
 
 /** Only what was given: what was not is left to a run folder, else to the model lane. */
 export function loadOptions(call: Call): LoadOptions {
@@ -30,6 +31,11 @@ export function loadOptions(call: Call): LoadOptions {
   };
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
   return { ...Object.fromEntries(entries), limits: limitsOf(settings), isolated: true };
+}
+
+/** The flags that say how an input file is read. */
+export function inputChoice({ settings }: Call): InputChoice {
+  return { binUs: settings["bin-us"], array: settings.array };
 }
 
 function readCut(text: string): readonly [string, string] {

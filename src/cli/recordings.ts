@@ -1,6 +1,6 @@
 /**
- * The input of `infer` and `compare`: an `.npy` file as recordings for a model, encoded as the run
- * says. Reads one recording at a time. Says what is wrong with the path, the recording and the place.
+ * The input of `infer`, `compare` and `load`: a file as recordings for a model, encoded as the run says.
+ * Reads one recording at a time. Says what is wrong with the path, the recording and the place.
  */
 import { GanglionError } from "../base/errors.ts";
 import { firstNonFinite, sizeOf } from "../base/numeric.ts";
@@ -11,7 +11,6 @@ import {
   parseNpy,
   parseNpyHead,
 } from "../base/npy.ts";
-import type { Plan } from "../model/mod.ts";
 import {
   type Encoder,
   encodeSample,
@@ -22,6 +21,8 @@ import {
   timeFirst,
 } from "../run/mod.ts";
 import { openPartReader, type PartReader, readFileLimited } from "../runtime/mod.ts";
+import { type InputChoice, openArray } from "./input_files.ts";
+import { explained, type SampleShape } from "./sample_shape.ts";
 
 export interface RecordingFile {
   readonly count: number;
@@ -29,6 +30,8 @@ export interface RecordingFile {
   readonly steps: number;
   /** The file holds one recording without an axis that counts them. */
   readonly single: boolean;
+  /** How the file was understood, for people; where there is a choice. */
+  readonly note?: string;
   /** `[steps, sampleSize]`. */
   readonly read: (index: number) => Promise<Float32Array>;
 }
@@ -50,10 +53,10 @@ interface Layout {
 }
 
 /** The recordings of a file, which stays open. Throws `input_unreadable`, `bad_array`, `non_finite`. */
-export async function openRecordings(
+async function openRecordings(
   path: string,
   file: PartReader,
-  plan: Plan,
+  plan: SampleShape,
   encoder: Encoder,
 ): Promise<RecordingFile> {
   const bytes = await file.read(0, Math.min(file.bytes, NPY_HEAD_BYTES_MAX));
@@ -79,19 +82,31 @@ export async function openRecordings(
   };
 }
 
-/** Opens a file and its recordings, and closes it after `use`. */
+/** Opens a file and its recordings, and closes it after `use`. Throws `usage` for what does not go together. */
 export async function withRecordings<T>(
   path: string,
-  plan: Plan,
+  plan: SampleShape,
   encoder: Encoder,
+  choice: InputChoice,
   use: (recordings: RecordingFile) => Promise<T>,
 ): Promise<T> {
   await using file = await openPartReader(path);
-  return await use(await openRecordings(path, file, plan, encoder));
+  const { label, reader, made, note } = await openArray(path, file, plan, choice);
+  if (made === "events" && !takesRecordings(encoder)) {
+    throw new GanglionError(
+      "usage",
+      `${label} holds events, and the run's encoder ${encoder.kind} takes samples without time; ` +
+        "--encoded leaves it out",
+    );
+  }
+  const isMade = made !== "array" && takesRecordings(encoder);
+  const applied = isMade ? { ...encoder, timeAxis: 0 } : encoder;
+  const recordings = await openRecordings(label, reader, plan, applied);
+  return await use(note === undefined ? recordings : { ...recordings, note });
 }
 
 /** One recording if it can be; else one more axis in front that counts them. */
-function layOut(shape: readonly number[], plan: Plan, encoder: Encoder): Layout | null {
+function layOut(shape: readonly number[], plan: SampleShape, encoder: Encoder): Layout | null {
   const fits = takesRecordings(encoder)
     ? (each: readonly number[]) => isStream(each, plan, encoder.timeAxis)
     : (each: readonly number[]) => isSample(each, plan);
@@ -101,7 +116,7 @@ function layOut(shape: readonly number[], plan: Plan, encoder: Encoder): Layout 
 }
 
 /** `[T, …sample_shape]`, `[T, prod]`, or `[T]` where a sample is one value; T where `axis` says. */
-function isStream(shape: readonly number[], plan: Plan, axis: number): boolean {
+function isStream(shape: readonly number[], plan: SampleShape, axis: number): boolean {
   if (shape.length <= axis) return false;
   const sample = shape.filter((_, i) => i !== axis);
   if (axis === 0 && sample.length <= 1) return sizeOf(sample) === plan.sampleSize;
@@ -109,7 +124,7 @@ function isStream(shape: readonly number[], plan: Plan, axis: number): boolean {
 }
 
 /** `[…sample_shape]`, with or without its axes of length 1, or `[prod]`. */
-function isSample(shape: readonly number[], { sampleShape, sampleSize }: Plan): boolean {
+function isSample(shape: readonly number[], { sampleShape, sampleSize }: SampleShape): boolean {
   if (shape.length <= 1) return sizeOf(shape) === sampleSize;
   return sameShape(shape, sampleShape) ||
     (!shape.includes(1) && sameShape(shape, sampleShape.filter((axis) => axis !== 1)));
@@ -119,7 +134,7 @@ export function sameShape(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && a.every((axis, i) => axis === b[i]);
 }
 
-function wrongShape(path: string, { shape }: NpyHead, plan: Plan, encoder: Encoder) {
+function wrongShape(path: string, { shape }: NpyHead, plan: SampleShape, encoder: Encoder) {
   const { sampleShape, sampleSize } = plan;
   const sample = sampleShape.join(", ");
   const lone = sampleShape.length === 1;
@@ -140,7 +155,7 @@ function checkFinite(
   path: string,
   values: Float32Array,
   recording: number | null,
-  { sampleSize }: Plan,
+  { sampleSize }: SampleShape,
   hasSteps: boolean,
 ): void {
   const bad = firstNonFinite(values);
@@ -154,13 +169,4 @@ function checkFinite(
     step,
     index,
   });
-}
-
-function explained<T>(path: string, read: () => T): T {
-  try {
-    return read();
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new GanglionError("input_unreadable", `${path}: ${reason}`, { path }, { cause });
-  }
 }

@@ -38,7 +38,7 @@ export class Tally {
     this.readout = readout;
     this.scores = new Float32Array(readout === null ? 0 : count * plan.outputSize);
     this.predictions = new Array<null>(readout === null ? 0 : count).fill(null);
-    const probes = rates ? probesOf(plan).filter((probe) => isSpikes(plan, probe)) : [];
+    const probes = rates ? spikeProbesOf(plan) : [];
     this.spikeProbes = probes.map(({ name }) => name);
     this.#counts = new Map(probes.map(({ name, size }) => [name, new Float64Array(size)]));
   }
@@ -77,8 +77,12 @@ export class Tally {
   }
 }
 
-function isSpikes({ nodes }: Plan, { node, field }: Probe): boolean {
-  return field === null && nodes[node]!.kind === "spike" && nodes[node]!.state.length > 0;
+/** The spikes of every layer of neurons. */
+export function spikeProbesOf(plan: Plan): Probe[] {
+  return probesOf(plan).filter(({ node, field }) => {
+    const { kind, state } = plan.nodes[node]!;
+    return field === null && kind === "spike" && state.length > 0;
+  });
 }
 
 /** The true class of each recording. Throws `bad_array` where they do not fit. */

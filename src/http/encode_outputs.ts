@@ -1,5 +1,5 @@
 /** Outputs as text: the four encodings of an event stream, and the JSON of a waited-for chunk. */
-import { wordsOf } from "../base/numeric.ts";
+import { packBits } from "../base/numeric.ts";
 import { f32Text, nestedText } from "./f32_text.ts";
 
 export const ENCODINGS = ["json", "base64", "bits", "events"] as const;
@@ -34,19 +34,6 @@ export function encodeProbes(
     return `${JSON.stringify(name)}:${encodeValues(own, values, shapeOf(name))}`;
   });
   return `{${fields.join(",")}}`;
-}
-
-/** Per step ⌈size/32⌉ words, bit 0 first; every value that is not 0 is a 1. */
-export function packBits(values: Float32Array, steps: number): Uint32Array {
-  const size = values.length / steps;
-  const words = wordsOf(size);
-  const packed = new Uint32Array(steps * words);
-  for (let t = 0; t < steps; t++) {
-    for (let i = 0; i < size; i++) {
-      if (values[t * size + i] !== 0) packed[t * words + (i >>> 5)]! |= 1 << (i & 31);
-    }
-  }
-  return packed;
 }
 
 /** `[t, i]` for ones, `[t, i, value]` for other values, nothing for zeros. */

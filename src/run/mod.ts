@@ -13,6 +13,7 @@ export {
   timeFirst,
 } from "./encoders.ts";
 export { encoderFields } from "./encoder_record.ts";
+export { philox } from "./philox.ts";
 export { RunningReadout } from "./prediction.ts";
 export { bestOf, Readout, type ReadoutName, READOUTS } from "./readouts.ts";
 export {

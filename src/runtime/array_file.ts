@@ -5,7 +5,7 @@
  */
 import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import { GanglionError } from "../base/errors.ts";
-import { fileProblem } from "./process.ts";
+import { fileProblem, writeProblem } from "./process.ts";
 
 export interface PartReader extends AsyncDisposable {
   readonly bytes: number;
@@ -62,7 +62,7 @@ async function readAt(
 /** Begins a file, replacing one of that name at the end. Throws `usage`. */
 export async function openPartWriter(path: string): Promise<PartWriter> {
   const problem = (error: unknown): never => {
-    throw new GanglionError("usage", fileProblem(path, error), { path });
+    throw new GanglionError("usage", writeProblem(path, error), { path });
   };
   // What is no plain file (a pipe, a device) keeps its name and is written to as it is.
   const plain = await stat(path).then((status) => status.isFile(), () => true);

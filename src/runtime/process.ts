@@ -5,6 +5,7 @@
 import { Buffer } from "node:buffer";
 import { mkdir, open, readFile, stat, writeFile } from "node:fs/promises";
 import { totalmem } from "node:os";
+import { dirname } from "node:path";
 import process from "node:process";
 import { GanglionError } from "../base/errors.ts";
 
@@ -16,6 +17,12 @@ export const environment = (): Environment => process.env;
 
 export function exit(code: number): never {
   process.exit(code);
+}
+
+/** Processor time of this process so far, in ms. */
+export function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }
 
 export const residentBytes = (): number => process.memoryUsage().rss;
@@ -103,23 +110,44 @@ export async function writeFileWhole(path: string, bytes: Uint8Array): Promise<v
   try {
     await writeFile(path, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   } catch (error) {
-    throw new GanglionError("usage", fileProblem(path, error), { path });
+    throw new GanglionError("usage", writeProblem(path, error), { path });
   }
 }
 
 const PROBLEMS: Readonly<Record<string, string>> = {
   ENOENT: "does not exist",
   EISDIR: "is a folder",
+  EEXIST: "is there already, and is no folder",
   EACCES: "may not be opened",
   EPERM: "may not be opened",
+  EROFS: "is on a disk that cannot be written",
   ENOSPC: "does not fit on the disk",
+  EDQUOT: "does not fit on your share of the disk",
+  EFBIG: "is larger than its disk takes files",
   ENOTDIR: "lies below something that is not a folder",
+  ENAMETOOLONG: "is too long a name",
+  ELOOP: "is a link that leads back to itself",
+  EMFILE: "cannot be opened: too many files are open",
+  ERR_FS_FILE_TOO_LARGE: "is too large to be read at once (2 GiB)",
 };
 
 /** What kept a file from being opened, as a sentence with its path. */
 export function fileProblem(path: string, error: unknown): string {
   const { code, message } = error as { code?: string; message?: string };
-  return `${path} ${PROBLEMS[code ?? ""] ?? `cannot be opened (${code ?? message})`}`;
+  const said = message?.replace(/^[A-Z_]+: /, "") ?? code;
+  return `${path} ${PROBLEMS[code ?? ""] ?? `cannot be opened: ${said}`}`;
+}
+
+/** As `fileProblem`, of a file that was to be written. */
+export function writeProblem(path: string, error: unknown): string {
+  return (error as { code?: string }).code === "ENOENT"
+    ? `${path} cannot be written: the folder ${dirname(path)} does not exist`
+    : fileProblem(path, error);
+}
+
+/** Whether anything has that name. */
+export async function isThere(path: string): Promise<boolean> {
+  return await stat(path).then(() => true, () => false);
 }
 
 export type Signal = "SIGINT" | "SIGTERM" | "SIGHUP";

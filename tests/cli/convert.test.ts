@@ -18,7 +18,13 @@ test("a NIR file, and what it cannot say is said", async () => {
     expect.stringContaining("digest"),
   ]]);
   expect(await loadModel(out)).toMatchObject({ digest, dtSource: "metadata" });
-  const lossy = await ganglion("bun", ["convert", DIGITS, out, "--reset", "subtract"]);
+  const again = ["convert", DIGITS, out, "--reset", "subtract"];
+  const refused = await ganglion("bun", again);
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining("again.nir is there already; --force overwrites it"),
+  ]);
+  const lossy = await ganglion("bun", [...again, "--force"]);
   expect(lossy.stderr).toContain('a NIR file cannot say reset "subtract"; a run folder keeps it');
 });
 
@@ -77,7 +83,7 @@ test("what is wrong is said", async () => {
     [["convert", DIGITS, folder.path("x.onnx")], 2, /OUT is a \.nir file, .* not .*x\.onnx/],
     [["convert", DIGITS, folder.path("x"), "--encoder", "rate"], 1, /"encoder\.steps" must be/],
     [["convert", DIGITS, folder.path("x"), "--class-names", "a,b"], 1, /"labels" has 2 names/],
-    [["convert", DIGITS, "/nowhere/x.nir"], 2, /does not exist/],
+    [["convert", DIGITS, "/nowhere/x.nir"], 2, /written: the folder \/nowhere does not exist/],
   ];
   for (const [i, [args, code, said]] of cases.entries()) {
     const ended = await ganglion(i % 2 === 0 ? "bun" : "deno", args);

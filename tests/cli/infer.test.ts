@@ -82,8 +82,8 @@ describe("what is wrong is said, with the exit code", () => {
     "nan.npy": writeNpy(new Float32Array(128).fill(NaN, 70, 71), [2, 64]),
   };
   const cases: readonly (readonly [args: string[], code: number, said: RegExp])[] = [
-    [["infer"], 2, /MODEL and INPUT\.npy must be given/],
-    [["infer", DIGITS], 2, /INPUT\.npy must be given/],
+    [["infer"], 2, /MODEL and INPUT must be given/],
+    [["infer", DIGITS], 2, /INPUT must be given/],
     [["infer", DIGITS, recording(1), "more"], 2, /one argument too many: more/],
     [["infer", DIGITS, recording(1), "--frame", "0"], 2, /whole number from 1 to 256/],
     [["infer", DIGITS, recording(1), "--record", "a.v"], 2, /no value "a\.v"; it has: .*hidden\.v/],
@@ -105,7 +105,7 @@ describe("what is wrong is said, with the exit code", () => {
     [
       ["infer", DIGITS, recording(1), "--device", "cpu", "-o", "/nowhere/x.npy"],
       2,
-      /does not exist/,
+      /x\.npy cannot be written: the folder \/nowhere does not exist/,
     ],
   ];
 

@@ -5,7 +5,8 @@ import { decodeValues, encodeChunk, eventsOf, packBits } from "../../client/code
 import { Ganglion } from "../../client/mod.ts";
 import { EventParser } from "../../client/sse.ts";
 import { Backoff, type Connection } from "../../client/transport.ts";
-import { encodeValues, packBits as packOnServer } from "../../src/http/encode_outputs.ts";
+import { packBits as packOnServer } from "../../src/base/numeric.ts";
+import { encodeValues } from "../../src/http/encode_outputs.ts";
 import { SimClock } from "../http/support/world.ts";
 import { Random } from "../support/plans.ts";
 

@@ -47,6 +47,7 @@ test("only these blocks have an excuse", () => {
       "docs/export.md: pip install snntorch==1.0.0 nir==1.0.8 nirtorch==2.6",
       "docs/export.md: pip install norse==1.1.0 nir==1.0.8 nirtorch==2.6",
       "docs/export.md: pip install sparxml==0.1.1 nir==1.0.8",
+      "docs/load.md: npx ganglion serve examples/digits --slots 256 --device cpu",
       "examples/digits/README.md: python -c "import numpy as n; n.save('test.npy', n.unpackbits(n.load('examples/digits/test_set_bits.npy'), axis=-1, bitorder='little'))"",
       "examples/digits/README.md: python3.12 -m venv ../digits-venv",
       "tests/oracles/README.md: python3.12 -m venv ../oracle-venv",

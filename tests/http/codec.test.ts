@@ -2,10 +2,10 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { writeNpy } from "../../src/base/npy.ts";
-import { sizeOf, wordsOf } from "../../src/base/numeric.ts";
+import { packBits, sizeOf, wordsOf } from "../../src/base/numeric.ts";
 import { bestType } from "../../src/http/accept.ts";
 import { CHUNK_TYPES, type ChunkType, decodeChunk } from "../../src/http/chunk_codec.ts";
-import { encodeValues, packBits } from "../../src/http/encode_outputs.ts";
+import { encodeValues } from "../../src/http/encode_outputs.ts";
 import { f32Text, nestedText } from "../../src/http/f32_text.ts";
 import { idOf, parseId } from "../../src/http/output_events.ts";
 import { GanglionError } from "../../src/base/errors.ts";
