@@ -242,7 +242,7 @@ export const FLAGS = {
   target: positive("MS", "99th percentile that is in time [the time between two chunks]"),
   seconds: withDefault(positive("S", "longest measurement of a number of sessions", 86_400), 10),
   "find-capacity": toggle("searches the largest number of sessions that are served in time"),
-  model: text("ID", "the model, where the server has several"),
+  model: text("MODEL", "id of the model, where the server has several"),
   density: withDefault(positive("X", "share of the inputs that spike in a step", 1), 0.05),
   input: text("FILE", "sends these recordings, again and again, in place of random spikes"),
   seed: wholeNumber(SEEDS, "draws when each session sends, and its random spikes"),

@@ -43,6 +43,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   metrics: { sources: ["base", "scheduler"] },
   serq: { sources: ["base"] },
   load: { sources: ["base", "run"], packages: ["eventsource-parser"] },
+  calibrate: { sources: ["base", "load", EXECUTOR] },
   http: {
     sources: ["base", "model", "checkpoint", "scheduler", "metrics"],
     packages: ["hono", "zod", "@hono/zod-openapi", "node:crypto"],
@@ -61,6 +62,7 @@ const TABLE: Readonly<Record<string, Row>> = {
       "run",
       "serq",
       "load",
+      "calibrate",
       "config.ts",
       "runtime",
       "engine/doctor.ts",

@@ -189,7 +189,32 @@ Exit code 1: also when this client was too late itself to say anything of the se
     },
     load: () => import("./load.ts"),
   },
-  calibrate: notBuilt("fits the planner's cost model to this machine"),
+  calibrate: {
+    summary: "measures a server, and writes a serQ program that predicts it",
+    usage: "URL [--model ID] | --model FILE [-o OUT.sq] [flags]",
+    about:
+      `Measures what a step costs with 1, 2, 4, ... sessions in it, and what a chunk costs beside its
+steps; fits step = base + row x sessions; and writes both into a serQ program. Then serq run OUT.sq
+predicts the latency of chunks, for other numbers of sessions and other frame periods.
+
+With a URL that server is measured, which should rest meanwhile. Without one --model is a NIR file
+or a run folder: a server is started for it, and the bare executor, without HTTP, is measured too.
+--seconds is the time to measure for (20 where not given).
+
+Without -o the program goes to stdout, else a report does; with --json the report is JSON.`,
+    examples: [
+      "ganglion calibrate http://127.0.0.1:8787 -o server.sq",
+      "ganglion calibrate --model examples/digits --slots 64 -o digits.sq",
+      "serq run digits.sq --horizon 60 --warmup 5 --percentiles 50,99 -- --sessions 32 --period 0.02",
+    ],
+    flags: {
+      "What is measured": ["model", "api-key", "seconds", "density"],
+      "What comes out": ["output", "json"],
+      "How FILE is served": ["slots", ...ENGINE, "no-worker"],
+      "How its file is read": READING,
+    },
+    load: () => import("./calibrate.ts"),
+  },
   _examine: {
     ...notBuilt("what doctor asks of each runtime"),
     load: () => import("./examine.ts"),

@@ -40,6 +40,11 @@ export const FLAGS: Readonly<Record<string, Flag>> = {
   trace: { value: "FILE", commands: RUNS, about: "another trace than the program names" },
   replications: { value: "N", commands: ["run"], about: "N runs with seeds from --seed on" },
   sweep: { value: "NAME=A:B:STEP", commands: ["run"], about: "a run for each value of an input" },
+  percentiles: {
+    value: "P,...",
+    commands: ["run"],
+    about: "of every observation, e.g. 50,90,99 (default 99)",
+  },
   json: { value: null, commands: ["run"], about: "the report as JSON" },
   iterations: {
     value: null,
@@ -63,6 +68,8 @@ export interface Flags {
   readonly trace: string | null;
   readonly replications: number;
   readonly sweep: { readonly name: string; readonly values: readonly number[] } | null;
+  /** In percent, rising; empty: the report's own. */
+  readonly percentiles: readonly number[];
   readonly json: boolean;
   readonly iterations: boolean;
   readonly out: string | null;
@@ -106,6 +113,7 @@ export function readFlags(argv: readonly string[]): Flags {
     trace: one("trace") ?? null,
     replications: number("replications", whole(1), "a positive integer") ?? 1,
     sweep: readSweep(one("sweep"), refuse),
+    percentiles: readPercentiles(one("percentiles"), refuse),
     json: raw.values.has("json"),
     iterations: raw.values.has("iterations"),
     out: one("out") ?? null,
@@ -181,6 +189,15 @@ function readSweep(text: string | undefined, refuse: Refuse): Flags["sweep"] {
     (_, k) => Number((first! + k * step!).toPrecision(12)),
   );
   return { name, values };
+}
+
+function readPercentiles(text: string | undefined, refuse: Refuse): readonly number[] {
+  if (text === undefined) return [];
+  const values = text.split(",").map((word) => word.trim() === "" ? NaN : Number(word));
+  if (!values.every((value) => value > 0 && value <= 100)) {
+    refuse("percentiles", text, "numbers above 0 and at most 100, with commas between");
+  }
+  return [...new Set(values)].toSorted((a, b) => a - b);
 }
 
 /** `--name value` or `--name=value`, a number or inf. */

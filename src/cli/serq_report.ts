@@ -49,11 +49,21 @@ export function reportText(report: Report): string {
 }
 
 function observations({ observes }: Report): string[] {
-  const rows = Object.entries(observes).map(([name, o]) => [
-    ...[name, String(o.count), fixed(o.mean, 4), `±${fixed(o.ci, 4)}`],
-    ...[fixed(o.cv2, 3), fixed(o.p99, 4)],
+  const all = Object.entries(observes);
+  if (all.length === 0) return [];
+  const rows = all.map(([name, o]) => [
+    ...[name, String(o.count), fixed(o.mean, 4), `±${fixed(o.ci, 4)}`, fixed(o.cv2, 3)],
+    ...Object.values(percentilesOf(o)).map((value) => fixed(value, 4)),
   ]);
-  return rows.length === 0 ? [] : table(["observe", "count", "mean", "95% CI", "cv2", "p99"], rows);
+  const names = Object.keys(percentilesOf(all[0]![1]));
+  return table(["observe", "count", "mean", "95% CI", "cv2", ...names], rows);
+}
+
+type Observed = Report["observes"][string];
+
+/** Those that were asked for; else the one that every report has. */
+export function percentilesOf({ percentiles, p99 }: Observed): Readonly<Record<string, number>> {
+  return percentiles ?? { p99 };
 }
 
 function gauges({ gauges: all }: Report): string[] {

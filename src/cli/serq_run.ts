@@ -15,7 +15,7 @@ import {
 import { Progress } from "./progress.ts";
 import { compileFile, corpusOf } from "./serq_files.ts";
 import type { Flags } from "./serq_flags.ts";
-import { fixed, reportText, table } from "./serq_report.ts";
+import { fixed, percentilesOf, reportText, table } from "./serq_report.ts";
 
 const SLICE_MS = 50;
 const SLICE_EVENTS = 512;
@@ -38,7 +38,7 @@ async function once(flags: Flags): Promise<void> {
   const program = compileFile(flags);
   const interpreter = await simulate(program, flags);
   if (flags.iterations) await writeOut(iterationsText(interpreter));
-  const report = reportOf(interpreter);
+  const report = reportOf(interpreter, flags.percentiles);
   if (interrupted) say(`interrupted at time ${showNumber(report.end)}; the report so far:`);
   await writeOut(flags.json ? `${jsonOf(report)}\n` : reportText(report));
 }
@@ -98,7 +98,7 @@ async function replications(
   for (let k = 0; k < flags.replications && !interrupted; k += 1) {
     const program = compileFile(flags, extra);
     program.seed += k;
-    reports.push(reportOf(await simulate(program, flags)));
+    reports.push(reportOf(await simulate(program, flags), flags.percentiles));
   }
   return reports;
 }
@@ -135,9 +135,12 @@ function metricsOf({ observes, gauges, stages }: Report): [string, number][] {
   const member = ({ name, index }: { name: string; index: number | null }) =>
     index === null ? name : `${name}[${index}]`;
   return [
-    ...Object.entries(observes).flatMap(([name, { mean, p99 }]): [string, number][] => [
-      [name, mean],
-      [`${name} p99`, p99],
+    ...Object.entries(observes).flatMap(([name, observed]): [string, number][] => [
+      [name, observed.mean],
+      ...Object.entries(percentilesOf(observed)).map(([percentile, value]): [string, number] => [
+        `${name} ${percentile}`,
+        value,
+      ]),
     ]),
     ...Object.entries(gauges).map(([name, { mean }]): [string, number] => [name, mean]),
     ...stages.map((stage): [string, number] => [`${member(stage)} util`, stage.utilization]),

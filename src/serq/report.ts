@@ -15,6 +15,8 @@ export interface ObservationReport {
   readonly ci: number;
   readonly cv2: number;
   readonly p99: number;
+  /** `p50`, `p99.9`, …: those that were asked for, rising. */
+  readonly percentiles?: Readonly<Record<string, number>>;
 }
 
 export interface GaugeReport {
@@ -98,8 +100,11 @@ export interface Report {
   readonly pools: readonly PoolReport[];
 }
 
-/** Reads the report off a run, finished or stopped. */
-export function reportOf(interpreter: Interpreter): Report {
+/**
+ * Reads the report off a run, finished or stopped. `percentiles` of every observation come on top of
+ * what the original reports.
+ */
+export function reportOf(interpreter: Interpreter, percentiles: readonly number[] = []): Report {
   const m = interpreter.machine;
   const { program, now } = m;
   const claims = program.claims ?? [];
@@ -113,7 +118,9 @@ export function reportOf(interpreter: Interpreter): Report {
     ended: m.ended,
     turns: m.turns,
     mean_live: m.liveAverage.mean(now),
-    observes: Object.fromEntries(m.observations.map((o) => [o.name, observationReport(o)])),
+    observes: Object.fromEntries(
+      m.observations.map((o) => [o.name, observationReport(o, percentiles)]),
+    ),
     gauges: Object.fromEntries(m.gauges.map(({ name, times, values }) => {
       const { mean, halfWidth, min, max } = signalStatistics(times, values, program.warmup, now);
       return [name, { mean, ci: halfWidth, min, max }];
@@ -126,7 +133,10 @@ export function reportOf(interpreter: Interpreter): Report {
   };
 }
 
-function observationReport({ values, moments }: Observation): ObservationReport {
+function observationReport(
+  { values, moments }: Observation,
+  percentiles: readonly number[],
+): ObservationReport {
   const samples = values.values();
   return {
     count: moments.count,
@@ -134,6 +144,11 @@ function observationReport({ values, moments }: Observation): ObservationReport 
     ci: sampleHalfWidth(samples),
     cv2: moments.cv2,
     p99: quantile(samples, 0.99),
+    ...(percentiles.length === 0 ? {} : {
+      percentiles: Object.fromEntries(
+        percentiles.map((percent) => [`p${percent}`, quantile(samples, percent / 100)]),
+      ),
+    }),
   };
 }
 

@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "../../bin/launch.mjs";
+import { readFlags } from "../../src/cli/serq_flags.ts";
 import { IR_VERSION } from "../../src/serq/mod.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "serq-"));
@@ -107,6 +108,31 @@ describe("serq run", () => {
     expect(stdout).toMatch(/^replications: 4 seeds 1 to 4\n/);
     expect(stdout).toMatch(/^done +\d+\.\d{4} +±\d+\.\d{4}/m);
   });
+
+  test("percentiles that were asked for, in the table, as JSON and in a sweep", () => {
+    const text = MODEL.replace("batch(1)", "batch(3)").replace(
+      "finished = now",
+      "finished = serial",
+    );
+    write("three.sq", text);
+    const run = ["run", "three.sq", "--horizon", "40", "--percentiles", "99.9, 50,50"];
+    const { status, stdout } = serq(...run);
+    expect(status).toBe(0);
+    expect(stdout).toContain(
+      "observe   count    mean  95% CI    cv2     p50   p99.9\n" +
+        "--------  -----  ------  ------  -----  ------  ------\n" +
+        "finished      3  1.0000    ±inf  1.000  1.0000  2.0000\n",
+    );
+    const { observes } = JSON.parse(serq(...run, "--json").stdout);
+    expect(observes.finished).toMatchObject({ p99: 2, percentiles: { p50: 1, "p99.9": 2 } });
+    const swept = ["run", "args.sq", "--horizon", "9", "--sweep", "work=1:2:1"];
+    expect(serq(...swept, "--percentiles", "50").stdout).toStartWith("work    done  done p50  ");
+    for (const wrong of ["50,x", "0", "101", ""]) {
+      expect(() => readFlags(["run", "three.sq", `--percentiles=${wrong}`])).toThrow(
+        `invalid value \`${wrong}\` for --percentiles: numbers above 0 and at most 100`,
+      );
+    }
+  }, 20_000);
 
   test("a library, another body for a definition, a trace", () => {
     write("lib.sq", "def twice(x) { x * 2 }\n");
