@@ -110,6 +110,30 @@ export interface components {
           text: string;
         })[];
     };
+    Graph: {
+      id: string;
+      layers: {
+          name: string;
+          type: string;
+          shape: number[];
+          kind: string;
+          from: string[];
+          /** @description Those of `from` seen one step late */
+          late: string[];
+          parameters: number;
+          state_bytes: number;
+          details: string;
+        }[];
+      /** @description The layer whose values are the outputs */
+      output: string;
+      /** @description What a session may record */
+      record: {
+          name: string;
+          shape: number[];
+        }[];
+      readout: boolean;
+      labels: string[] | null;
+    };
     Session: {
       id: string;
       model: string;

@@ -8,14 +8,14 @@ import type { Limits } from "./base/limits.ts";
 import { decodeSession } from "./checkpoint/mod.ts";
 import { chooseExecutor, chooseInThread, type DeviceChoice } from "./choose_executor.ts";
 import type { Executor } from "./engine/mod.ts";
-import { type App, createApp, type RequestEntry, ServerEvents } from "./http/mod.ts";
+import { type App, createApp, type RequestEntry, ServerEvents, type WebFile } from "./http/mod.ts";
 import { type LoadOptions, loadRun, modelName } from "./load_model.ts";
 import { ServerMetrics } from "./metrics/mod.ts";
 import type { Plan } from "./model/mod.ts";
 import { RunningReadout } from "./run/mod.ts";
 import { checkMemory, ModelHost, observers, Service, type StateStore } from "./scheduler/mod.ts";
 
-export type { RequestEntry } from "./http/mod.ts";
+export type { RequestEntry, WebFile } from "./http/mod.ts";
 
 /** Where sessions are kept between two processes. */
 export interface SessionStore extends StateStore {
@@ -47,6 +47,8 @@ export interface ServeOptions {
   readonly onFault?: (error: unknown, requestId: string) => void;
   /** Memory that the machine has; unknown when left out. */
   readonly memoryBytes?: number;
+  /** Of the pages for browsers; without them there are none. */
+  readonly webFiles?: readonly WebFile[];
   /** Memory of the process, for the metrics. */
   readonly residentBytes?: () => number;
   /** Gets a line for each thing that was decided. */
@@ -129,11 +131,12 @@ export async function createServer(options: ServeOptions): Promise<Server> {
 }
 
 /** What is left out must not be there as undefined. */
-function optional({ onRequest, onFault, residentBytes }: ServeOptions) {
+function optional({ onRequest, onFault, residentBytes, webFiles }: ServeOptions) {
   return {
     ...(onRequest && { onRequest }),
     ...(onFault && { onFault }),
     ...(residentBytes && { residentBytes }),
+    ...(webFiles && { webFiles }),
   };
 }
 
@@ -160,9 +163,10 @@ async function openHost(id: string, model: Loaded, options: ServeOptions): Promi
   const { plan, run } = model;
   const executor = await openExecutor(model, options);
   const { readout, labels } = run ?? {};
-  const readouts = readout === undefined
-    ? {}
-    : { predictor: () => new RunningReadout(readout, plan.outputSize, labels) };
+  const readouts = {
+    ...(labels && { labels }),
+    ...(readout && { predictor: () => new RunningReadout(readout, plan.outputSize, labels) }),
+  };
   // A host executor cannot be lost, so that nothing need be kept for that.
   if (executor.info.kind !== "webgpu") return new ModelHost({ id, executor, ...readouts });
   const { say = () => {} } = options;

@@ -93,8 +93,10 @@ function tooLong({ path, text }: SourceFile): string[] {
 
 /** A file opens by saying what it is. */
 function withoutHeader({ path, text }: SourceFile): string[] {
-  if (!/^(src|shaders|client)\//.test(path)) return [];
-  return /^(\/\*\*?|\/\/)[\s*]*[\w`]/.test(text) ? [] : [`${path} does not begin with a comment`];
+  if (!/^(src|shaders|client|web)\//.test(path)) return [];
+  return /^(\/\/ @ts-check\n)?(\/\*\*?|\/\/)[\s*]*[\w`]/.test(text)
+    ? []
+    : [`${path} does not begin with a comment`];
 }
 
 const sources = readSources();

@@ -20,8 +20,8 @@ export interface Import {
 }
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-const FOLDERS = ["bin", "client", "src", "shaders", "tests", "tools", "bench", "examples"];
-const SOURCE = /\.(ts|mjs|wgsl)$/;
+const FOLDERS = ["bin", "client", "src", "web", "shaders", "tests", "tools", "bench", "examples"];
+const SOURCE = /\.(ts|mjs|css|wgsl)$|^web\/.*\.js$/;
 
 const COMMENT = String.raw`\/\*[\s\S]*?\*\/|\/\/[^\n]*`;
 const STRING = String.raw`"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|` +

@@ -11,6 +11,7 @@ import {
   onSignal,
   openStateFolder,
   readCommit,
+  readWebFiles,
   residentBytes,
   runtime,
   say as sayLine,
@@ -65,6 +66,7 @@ export async function run(call: Call): Promise<number> {
     ...log,
     memoryBytes: await machineBytes(),
     residentBytes,
+    webFiles: await readWebFiles(),
     onPlan: (plan) => sayNotes(plan, say),
   });
   const listener = await listen(server, { host, port });
@@ -98,9 +100,9 @@ function sayWelcome({ models }: Server, url: string, keyed: boolean, say: Say): 
   }
   const key = keyed ? ' -H "Authorization: Bearer $GANGLION_API_KEY"' : "";
   const model = models.length === 1 ? "{}" : `{"model":"${models[0]!.id}"}`;
-  say(`overview    ${url}/`);
+  say(`dashboard   ${url}/`);
+  say(`API         ${url}/docs`);
   say(`models      ${url}/v1/models`);
-  say(`all routes  ${url}/openapi.json`);
   say("open a session with");
   say(`  curl -s${key} -H 'Content-Type: application/json' -d '${model}' ${url}/v1/sessions`);
   say("Ctrl-C stops.");

@@ -12,6 +12,7 @@ import { documentRoutes, INFO, queryParameters } from "./openapi.ts";
 import { problemResponse } from "./problem.ts";
 import { chunkRoutes } from "./routes/chunks.ts";
 import { outputRoutes } from "./routes/outputs.ts";
+import { pageRoutes } from "./routes/pages.ts";
 import { serverRoutes } from "./routes/server.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { stateRoutes } from "./routes/states.ts";
@@ -44,15 +45,19 @@ export function createApp(deps: AppDeps): App {
   const outputs = outputRoutes(deps, streams, tickets);
   const states = stateRoutes(deps);
   const watch = watchRoutes(deps, streams);
+  const pages = pageRoutes(deps);
   const app = new OpenAPIHono<Env>();
   const routes: Route[] = [
-    ["GET", "/", server.index],
+    ["GET", "/", pages.page],
+    ["GET", "/docs", pages.page],
+    ["GET", "/web/:file", pages.file],
     ["GET", "/healthz", server.healthy],
     ["GET", "/livez", server.live],
     ["GET", "/readyz", server.ready],
     ["GET", "/v1/limits", server.limits],
     ["GET", "/v1/models", server.models],
     ["GET", "/v1/models/:model", server.model],
+    ["GET", "/v1/models/:model/graph", server.graph],
     ["POST", "/v1/sessions", sessions.create],
     ["GET", "/v1/sessions", sessions.list],
     ["GET", SESSION, sessions.get],
@@ -71,7 +76,6 @@ export function createApp(deps: AppDeps): App {
     ["GET", "/v1/slots", watch.slots],
     ["GET", "/v1/events", watch.events],
     ["GET", "/metrics", watch.metrics],
-    ["GET", "/docs", server.later],
     ["GET", "/openapi.json", (c) => c.json(document())],
   ];
   const document = documentOnce(app, deps.version);
@@ -105,8 +109,12 @@ export function createApp(deps: AppDeps): App {
   });
   app.onError((error, c) => {
     if (!(error instanceof GanglionError)) onFault(error, c.get("requestId"));
-    c.set("problem", error instanceof GanglionError ? error.code : "internal");
-    return problemResponse(error, c.get("requestId"));
+    const code = error instanceof GanglionError ? error.code : "internal";
+    c.set("problem", code);
+    const problem = problemResponse(error, c.get("requestId"));
+    const page = code === "unauthorized" ? pages.signIn(c) : null;
+    page?.headers.set("www-authenticate", problem.headers.get("www-authenticate")!);
+    return page ?? problem;
   });
   return { fetch: (request, connection = {}) => app.fetch(request, connection) };
 }

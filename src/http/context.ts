@@ -10,6 +10,14 @@ import type { Service } from "../scheduler/mod.ts";
 import type { RequestEntry } from "./access_log.ts";
 import type { ServerEvents } from "./server_events.ts";
 
+/** A file that browsers get, by its name below `/web/`. */
+export interface WebFile {
+  readonly name: string;
+  /** Its media type. */
+  readonly type: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
 /** What a handler may ask of the connection its request came on; each runtime gives its own. */
 export interface Connection {
   /** The runtime must not cut this request for being silent (a long wait, an event stream). */
@@ -35,6 +43,8 @@ export interface AppDeps {
   readonly onFault?: (error: unknown, requestId: string) => void;
   /** Called once a request, when it is answered. */
   readonly onRequest?: (entry: RequestEntry) => void;
+  /** Of the dashboard and the API reference; without them there are no pages. */
+  readonly webFiles?: readonly WebFile[];
   /** Memory of the process. */
   readonly residentBytes?: () => number;
 }

@@ -1,4 +1,5 @@
 /** Models, sessions and chunks as the JSON of the contract. */
+import { describePlan } from "../model/mod.ts";
 import type { Chunk, ModelHost, Service, StreamSession } from "../scheduler/mod.ts";
 
 export function describeModel({ id, plan, info, scheduler }: ModelHost) {
@@ -24,6 +25,28 @@ export function describeModel({ id, plan, info, scheduler }: ModelHost) {
     numerics: info.numerics,
     executor: { kind: info.kind, device: info.device, software: info.software },
     notes: plan.notes,
+  };
+}
+
+/** How a model hangs together, and what can be watched of it: what a picture of it needs. */
+export function describeGraph({ id, plan, probes, labels, hasReadout }: ModelHost) {
+  return {
+    id,
+    layers: describePlan(plan).nodes.map((node) => ({
+      name: node.name,
+      type: node.type,
+      shape: node.shape,
+      kind: node.kind,
+      from: node.from,
+      late: node.late,
+      parameters: node.parameters,
+      state_bytes: node.stateBytes,
+      details: node.details,
+    })),
+    output: plan.nodes[plan.output]!.name,
+    record: [...probes.values()].map(({ name, shape }) => ({ name, shape })),
+    readout: hasReadout,
+    labels,
   };
 }
 

@@ -10,7 +10,8 @@ import type { Tickets } from "./tickets.ts";
 
 const LOCAL_HOSTS = new Set(["localhost", "127.0.0.1", "[::1]"]);
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
-const OPEN_PATHS = new Set(["/healthz", "/livez", "/readyz"]);
+/** The health checks, and the files of the pages, which tell nothing of this server. */
+const OPEN_PATHS = /^\/(healthz|livez|readyz|web\/[\w.-]+)$/;
 const EXPOSED = "Location, Retry-After, X-Request-Id, Chunk-Seq, Start-Step, Steps, Session-Epoch";
 
 type GuardDeps = Pick<AppDeps, "apiKeys" | "corsOrigin">;
@@ -28,7 +29,7 @@ export function guard(
       c.set("owner", null);
       return await next();
     }
-    if (OPEN_PATHS.has(c.req.path)) {
+    if (OPEN_PATHS.test(c.req.path)) {
       c.set("owner", null);
       return await next();
     }

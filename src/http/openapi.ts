@@ -10,6 +10,7 @@ import {
   ChunkBody,
   ChunkReceipt,
   CreateSession,
+  GraphView,
   ModelList,
   ModelView,
   ProblemView,
@@ -97,6 +98,13 @@ const ROUTES: readonly RouteConfig[] = [
     summary: "One served model",
     request: { params: z.object({ model: z.string() }) },
     responses: { 200: answer("The model", ModelView), ...problems(404) },
+  },
+  {
+    method: "get",
+    path: "/v1/models/{model}/graph",
+    summary: "Its layers, and what sessions may record",
+    request: { params: z.object({ model: z.string() }) },
+    responses: { 200: answer("The graph", GraphView), ...problems(404) },
   },
   {
     method: "post",

@@ -113,6 +113,27 @@ export const ModelView = z.object({
   })),
 }).openapi("Model");
 
+export const GraphView = z.object({
+  id: z.string(),
+  layers: z.array(z.object({
+    name: z.string(),
+    type: z.string(),
+    shape,
+    kind: z.string(),
+    from: z.array(z.string()),
+    late: z.array(z.string()).openapi({ description: "Those of `from` seen one step late" }),
+    parameters: count,
+    state_bytes: count,
+    details: z.string(),
+  })),
+  output: z.string().openapi({ description: "The layer whose values are the outputs" }),
+  record: z.array(z.object({ name: z.string(), shape })).openapi({
+    description: "What a session may record",
+  }),
+  readout: z.boolean(),
+  labels: z.array(z.string()).nullable(),
+}).openapi("Graph");
+
 export const ModelList = z.object({ models: z.array(ModelView) }).openapi("ModelList");
 
 export const ChunkReceipt = z.object({

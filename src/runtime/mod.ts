@@ -13,6 +13,7 @@ export { readNirIsolated } from "./nir_process.ts";
 export * from "./process.ts";
 export { openStateFolder, type StateFolder } from "./state_folder.ts";
 export { ownPort, startThread } from "./thread.ts";
+export { readWebFiles } from "./web_files.ts";
 export { readCommit, ROOT, VERSION } from "./version.ts";
 
 export const runtime: Runtime = "Bun" in globalThis ? bunRuntime() : denoRuntime();

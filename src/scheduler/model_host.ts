@@ -13,6 +13,8 @@ export interface ModelHostOptions {
   readonly executor: Executor;
   /** Makes the running prediction of one session; absent where the model's run has no readout. */
   readonly predictor?: () => Predictor;
+  /** Name of each class, where the model's run names them. */
+  readonly labels?: readonly string[];
   /** Makes another executor when the device of this one was lost. Without it sessions end then. */
   readonly rebuild?: () => Promise<Executor>;
 }
@@ -26,12 +28,15 @@ export class ModelHost {
   #scheduler: SlotScheduler;
   /** What a session may record, by name. */
   readonly probes: ReadonlyMap<string, Probe>;
+  /** Name of each value of the output; null where they have none. */
+  readonly labels: readonly string[] | null;
 
   readonly #predictor: (() => Predictor) | undefined;
 
-  constructor({ id, executor, predictor, rebuild }: ModelHostOptions) {
+  constructor({ id, executor, predictor, labels, rebuild }: ModelHostOptions) {
     this.id = id;
     this.#predictor = predictor;
+    this.labels = labels ?? null;
     this.canRebuild = rebuild !== undefined;
     this.#rebuild = rebuild;
     this.#executor = executor;
@@ -68,6 +73,11 @@ export class ModelHost {
 
   get info(): ExecutorInfo {
     return this.#executor.info;
+  }
+
+  /** Whether sessions may ask for their running prediction. */
+  get hasReadout(): boolean {
+    return this.#predictor !== undefined;
   }
 
   /**

@@ -32,6 +32,7 @@ test("/openapi.json lists every route that is built", async () => {
     "GET /v1/limits",
     "GET /v1/models",
     "GET /v1/models/{model}",
+    "GET /v1/models/{model}/graph",
     "GET /v1/outputs",
     "GET /v1/sessions",
     "GET /v1/sessions/{session}",

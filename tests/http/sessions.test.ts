@@ -167,7 +167,7 @@ describe("GET", () => {
     await expectProblem(await send("/v1/models/x"), "model_unknown");
   });
 
-  test("health, readiness, limits, index", async () => {
+  test("health, readiness, limits", async () => {
     const { send, service } = makeWorld({ phase: "starting", deps: { commit: "abc" } });
     expect(await (await send("/healthz")).json()).toEqual({
       status: "ok",
@@ -181,7 +181,6 @@ describe("GET", () => {
     service.ready();
     expect((await send("/readyz")).status).toBe(200);
     expect(await (await send("/v1/limits")).json()).toMatchObject({ stepRetries: 2 });
-    expect(await (await send("/")).text()).toContain("spiking  [2, 3] -> [3]");
     await service.drain();
     await expectProblem(await send("/readyz"), "draining");
     await expectProblem(await send("/v1/sessions", { method: "POST" }), "draining");

@@ -1,0 +1,68 @@
+/** Parts of the dashboard that need no browser: bytes of the wire, rings of steps, places in a graph. */
+import { expect, test } from "bun:test";
+import { encodeValues } from "../../src/http/encode_outputs.ts";
+import { layOut } from "../../web/graph_layout.js";
+import { HELD_STEPS, StepRing } from "../../web/step_ring.js";
+import { DIGITS, inkAll } from "../../web/strokes.js";
+import { bits, floats } from "../../web/wire.js";
+
+const parse = (text: string): string => JSON.parse(text) as string;
+
+test("outputs come back from both encodings as they were", () => {
+  const values = Float32Array.from({ length: 3 * 70 }, (_, i) => i * 7 % 5 === 0 ? 1 : 0);
+  expect(bits(parse(encodeValues("bits", values, [3, 70])), 3, 70)).toEqual(values);
+  const reals = Float32Array.of(0.1, -2.5e-7, 3e38, NaN, -0);
+  expect([...floats(parse(encodeValues("base64", reals, [5])))]).toEqual([...reals]);
+});
+
+test("a ring knows the steps that it holds, and no others", () => {
+  const ring = new StepRing(2);
+  ring.put(HELD_STEPS - 1, [1, 0, 0, 1]);
+  expect(ring.at(HELD_STEPS)).toBe(0);
+  expect([ring.at(0), ring.at(-1), ring.at(HELD_STEPS + 1)]).toEqual([-1, -1, -1]);
+  expect(ring.total(0, 2 * HELD_STEPS)).toEqual({ sum: 2, steps: 2 });
+  expect(ring.rowTotal(1, HELD_STEPS - 1, HELD_STEPS)).toBe(0);
+  ring.clear();
+  expect(ring.total(0, 2 * HELD_STEPS).steps).toBe(0);
+});
+
+test("a layer stands right of what it takes from; what is a step late does not push it", () => {
+  const layer = (name: string, from: string[], late: string[] = []) =>
+    ({
+      name,
+      from,
+      late,
+      type: "",
+      shape: [1],
+      kind: "real",
+      parameters: 0,
+      state_bytes: 0,
+      details: "",
+    }) as const;
+  const { places, columns, rows } = layOut([
+    layer("in", []),
+    layer("a", ["in", "b"], ["b"]),
+    layer("b", ["a"]),
+    layer("side", ["in"]),
+    layer("out", ["b", "side"]),
+  ]);
+  expect(Object.fromEntries(places)).toEqual({
+    in: { column: 0, row: 0 },
+    a: { column: 1, row: 0 },
+    b: { column: 2, row: 0 },
+    side: { column: 1, row: 1 },
+    out: { column: 3, row: 0 },
+  });
+  expect([columns, rows]).toEqual([4, 2]);
+});
+
+test("a digit inks its pad, at any size", () => {
+  for (const side of [8, 16, 28]) {
+    const scaled = DIGITS[3]!.map((stroke) =>
+      stroke.map(([x, y]) => [x * side / 8, y * side / 8] as const)
+    );
+    const cells = inkAll(scaled, side, side);
+    expect(cells.every((cell) => cell >= 0 && cell <= 1)).toBe(true);
+    expect(cells.filter((cell) => cell > 0.5).length).toBeGreaterThan(side);
+  }
+});

@@ -1,0 +1,315 @@
+// @ts-check
+/** The panel to try it: a session of one's own, fed with a drawing, with noise or with a file, and what it answers. */
+import { byId, h, replace, setText } from "./dom.js";
+import { compact, number, sizeOf } from "./format.js";
+import { Pad } from "./pad.js";
+import { Player } from "./player.js";
+
+/** @import { Graph, Model } from "./types.d.ts" */
+/** @import { Server } from "./server.js" */
+/** @import { Viewer } from "./viewer.js" */
+/** @typedef {"draw" | "noise" | "file"} Source */
+
+/** Inputs that a pad has room for. */
+const CELLS_MAX = 32 * 32;
+/** Values a step that are recorded without asking. */
+const RECORD_SPIKES_MAX = 1024;
+const RECORD_MEMBRANES_MAX = 64;
+const BARS_MAX = 20;
+const FIRST_DIGIT = 3;
+
+/** @type {Record<Source, string>} */
+const HINTS = {
+  draw:
+    "Opens a session and streams what you draw as spikes: the more ink in a cell, the more often it fires.",
+  noise: "Opens a session and streams spikes by chance to all of its inputs.",
+  file: "Opens a session and sends it a recording: an array of time steps.",
+};
+
+/** Where a step of input is a picture: its rows and columns. @param {Model | undefined} model */
+function pictureOf(model) {
+  if (model === undefined) return null;
+  const shape = model.sample_shape;
+  const size = sizeOf(shape);
+  if (size > CELLS_MAX || size < 4) return null;
+  const [rows = 1, columns = 1] = shape.slice(-2);
+  if (shape.length > 1 && rows > 1 && columns > 1 && rows * columns === size) {
+    return { rows, columns };
+  }
+  const side = Math.sqrt(size);
+  return Number.isInteger(side) ? { rows: side, columns: side } : null;
+}
+
+/** What a picture of the model wants: spikes of its layers, membranes of its output. @param {Graph} graph */
+function recordOf({ layers, output, record }) {
+  const sizes = new Map(record.map(({ name, shape }) => [name, sizeOf(shape)]));
+  const names = [];
+  let values = 0;
+  for (const { name } of layers) {
+    const size = sizes.get(`${name}.s`);
+    if (size === undefined || name === output || values + size > RECORD_SPIKES_MAX) continue;
+    values += size;
+    names.push(`${name}.s`);
+  }
+  const membranes = sizes.get(`${output}.v`) ?? Infinity;
+  return membranes <= RECORD_MEMBRANES_MAX ? [...names, `${output}.v`] : names;
+}
+
+export class TryIt {
+  #server;
+  #viewer;
+  #pad = new Pad(byId("pad"));
+  #player;
+  #modelSelect = /** @type {HTMLSelectElement} */ (byId("try-model"));
+  #speed = /** @type {HTMLSelectElement} */ (byId("try-speed"));
+  #noise = /** @type {HTMLInputElement} */ (byId("noise"));
+  #startButton = /** @type {HTMLButtonElement} */ (byId("try-start"));
+  /** The same in the empty scope. */
+  #elsewhere = /** @type {HTMLButtonElement} */ (byId("scope-start"));
+  #endButton = /** @type {HTMLButtonElement} */ (byId("try-end"));
+  /** @type {Source} */
+  #source = "draw";
+  #wantsReset = false;
+  /** @type {{ bar: HTMLElement, count: HTMLElement, item: HTMLElement }[]} */
+  #bars = [];
+
+  /** @param {Server} server @param {Viewer} viewer */
+  constructor(server, viewer) {
+    this.#server = server;
+    this.#viewer = viewer;
+    this.#player = new Player({
+      options: () => this.#sessionOptions(),
+      draw: (steps) => this.#draw(steps),
+      takeReset: () => this.#takeReset(),
+      onSession: async (session) => {
+        const { model, graph } = this.#chosen();
+        if (model === undefined || graph === undefined) {
+          throw new Error("The model is not served any more");
+        }
+        this.#wantsReset = false;
+        viewer.watch({
+          session,
+          model,
+          graph,
+          fromStart: true,
+          knowsInput: this.#source !== "file",
+        });
+        await server.refresh();
+      },
+      onSent: (start, { values }, reset) => {
+        if (viewer.watched?.session.id !== this.#player.session?.id) return;
+        viewer.putInput(start, values);
+        if (reset) viewer.beginCount(start, "from rest");
+      },
+      say: (text) => setText(byId("try-message"), text),
+      onChange: () => this.#showState(),
+    });
+    this.#listen();
+    this.#choose("draw");
+    server.addEventListener("models", () => this.#showModels());
+    viewer.addEventListener("output", () => this.#showAnswer());
+    viewer.addEventListener("watch", () => this.#showBars());
+  }
+
+  /** Begins with what is chosen. */
+  #start() {
+    if (this.#source === "file") byId("file").click();
+    else void this.#player.start();
+  }
+
+  #listen() {
+    this.#startButton.addEventListener("click", () => {
+      if (this.#player.isRunning) this.#player.pause();
+      else this.#start();
+    });
+    this.#elsewhere.addEventListener("click", () => this.#start());
+    this.#endButton.addEventListener("click", () => {
+      void this.#player.end().then(() => this.#server.refresh());
+    });
+    this.#modelSelect.addEventListener("change", () => {
+      void this.#player.end();
+      this.#fitModel();
+    });
+    this.#speed.addEventListener("change", () => this.#setPace());
+    this.#noise.addEventListener("input", () => this.#showNoise());
+    for (const radio of this.#radios()) {
+      radio.addEventListener("change", () => this.#choose(/** @type {Source} */ (radio.value)));
+    }
+    this.#pad.addEventListener("change", () => this.#wantsReset = this.#player.session !== null);
+    replace(
+      byId("presets"),
+      ...Array.from({ length: 10 }, (_, digit) =>
+        h("button", {
+          type: "button",
+          "aria-label": `Draw a ${digit}`,
+          onclick: () => this.#pad.drawDigit(digit),
+        }, digit)),
+      h("button", { type: "button", class: "wide", onclick: () => this.#pad.clear() }, "Clear"),
+    );
+    const drop = byId("drop");
+    const file = /** @type {HTMLInputElement} */ (byId("file"));
+    file.addEventListener(
+      "change",
+      () => void this.#sendFile(file.files?.[0]).then(() => file.value = ""),
+    );
+    drop.addEventListener("dragover", (event) => {
+      event.preventDefault();
+      drop.classList.add("over");
+    });
+    drop.addEventListener("dragleave", () => drop.classList.remove("over"));
+    drop.addEventListener("drop", (event) => {
+      event.preventDefault();
+      drop.classList.remove("over");
+      void this.#sendFile(event.dataTransfer?.files[0]);
+    });
+  }
+
+  #radios() {
+    return /** @type {HTMLInputElement[]} */ ([...document.querySelectorAll("input[name=source]")]);
+  }
+
+  #chosen() {
+    const id = this.#modelSelect.value;
+    return { model: this.#server.model(id), graph: this.#server.graphs.get(id) };
+  }
+
+  #showModels() {
+    const { models } = this.#server;
+    const before = this.#modelSelect.value;
+    replace(this.#modelSelect, ...models.map(({ id }) => h("option", { value: id }, id)));
+    if (models.some(({ id }) => id === before)) this.#modelSelect.value = before;
+    byId("try-model-field").hidden = models.length < 2;
+    for (const button of [this.#startButton, this.#elsewhere]) {
+      button.disabled = models.length === 0;
+    }
+    this.#fitModel();
+  }
+
+  /** Offers what the chosen model can be fed with. */
+  #fitModel() {
+    const picture = pictureOf(this.#chosen().model);
+    const draw = this.#radios().find(({ value }) => value === "draw");
+    if (draw !== undefined) {
+      draw.disabled = picture === null;
+      const why = `The input of this model is no picture of at most ${number(CELLS_MAX)} cells`;
+      draw.parentElement?.setAttribute("title", picture === null ? why : "");
+    }
+    if (picture !== null) {
+      const isNew = picture.rows !== this.#pad.rows || picture.columns !== this.#pad.columns;
+      this.#pad.resize(picture.rows, picture.columns);
+      if (isNew) this.#pad.drawDigit(FIRST_DIGIT);
+    } else if (this.#source === "draw") this.#choose("noise");
+  }
+
+  /** @param {Source} source */
+  #choose(source) {
+    this.#source = source;
+    setText(byId("try-hint"), HINTS[source]);
+    for (const radio of this.#radios()) radio.checked = radio.value === source;
+    for (const each of ["draw", "noise", "file"]) byId(`source-${each}`).hidden = each !== source;
+    this.#setPace();
+    if (source === "file") this.#player.pause();
+    else if (this.#player.session !== null) this.#wantsReset = true;
+    this.#showState();
+  }
+
+  #setPace() {
+    this.#player.stepsASecond = Number(this.#speed.value);
+    this.#viewer.scope.pace = this.#source === "file" ? this.#player.stepsASecond : null;
+  }
+
+  #showNoise() {
+    setText(byId("noise-value"), `${this.#noise.value} %`);
+  }
+
+  /** @param {File | undefined} file */
+  async #sendFile(file) {
+    if (file === undefined) return;
+    const isSent = await this.#player.send(file);
+    if (isSent) this.#setPace();
+    this.#showState();
+  }
+
+  #sessionOptions() {
+    const { model, graph } = this.#chosen();
+    if (model === undefined || graph === undefined) throw new Error("No model is served");
+    return { model: model.id, record: recordOf(graph), ...(graph.readout && { readout: true }) };
+  }
+
+  /** The next steps: every input spikes at each of them with its own chance. @param {number} steps */
+  #draw(steps) {
+    const size = sizeOf(this.#chosen().model?.sample_shape ?? []);
+    const chance = Number(this.#noise.value) / 100;
+    const isDrawn = this.#source === "draw";
+    const values = new Float32Array(steps * size);
+    /** @type {[number, number][]} */
+    const events = [];
+    for (let t = 0; t < steps; t++) {
+      for (let i = 0; i < size; i++) {
+        if (Math.random() >= (isDrawn ? this.#pad.cells[i] ?? 0 : chance)) continue;
+        events.push([t, i]);
+        values[t * size + i] = 1;
+      }
+    }
+    return { steps, events, values };
+  }
+
+  /** A new drawing starts from rest, once the pen is up. */
+  #takeReset() {
+    const now = this.#wantsReset && !this.#pad.isDrawing;
+    if (now) this.#wantsReset = false;
+    return now;
+  }
+
+  #showState() {
+    const { isRunning, session } = this.#player;
+    const idle = this.#source === "file" ? "Choose a file" : session === null ? "Start" : "Go on";
+    setText(this.#startButton, isRunning ? "Pause" : idle);
+    this.#startButton.classList.toggle("primary", !isRunning);
+    this.#endButton.hidden = session === null;
+  }
+
+  #showBars() {
+    const { watched } = this.#viewer;
+    const panel = byId("answer");
+    panel.hidden = watched === null;
+    if (watched === null) return;
+    const { graph, model } = watched;
+    const outputs = sizeOf(model.output_shape);
+    this.#bars = Array.from({ length: Math.min(outputs, BARS_MAX) }, (_, i) => {
+      const bar = h("i", {});
+      const count = h("b", {}, "0");
+      const item = h(
+        "li",
+        {},
+        count,
+        h("span", { class: "track" }, bar),
+        h("span", { class: "name" }, graph.labels?.[i] ?? i),
+      );
+      return { bar, count, item };
+    });
+    replace(byId("bars"), ...this.#bars.map(({ item }) => item));
+    setText(byId("answer-class"), "–");
+    const since = watched.knowsInput ? " since the input changed," : "";
+    const more = outputs > BARS_MAX ? ` The first ${BARS_MAX} of ${outputs} outputs.` : "";
+    const what = this.#viewer.outputsAreSpikes ? "Spikes of each output" : "Mean of each output";
+    setText(byId("answer-about"), `${what}${since} in the steps shown.${more}`);
+  }
+
+  #showAnswer() {
+    const counts = this.#viewer.counts();
+    const most = Math.max(...counts, 1e-9);
+    const { prediction, watched } = this.#viewer;
+    const lead = prediction?.class ?? (most > 1e-9 ? counts.indexOf(most) : null);
+    this.#bars.forEach(({ bar, count, item }, i) => {
+      const value = counts[i] ?? 0;
+      bar.style.setProperty("--share", String(Math.max(0, value / most)));
+      setText(count, compact(value));
+      item.classList.toggle("lead", i === lead);
+    });
+    const name = lead === null
+      ? "–"
+      : prediction?.label ?? watched?.graph.labels?.[lead] ?? String(lead);
+    setText(byId("answer-class"), name);
+  }
+}
