@@ -30,8 +30,13 @@ const MAKERS: Readonly<Record<string, Make>> = {
 
 /** Every choice of kernels: the bits may not depend on it. */
 const CHOICES: Readonly<Record<string, Make>> = {
-  "webgpu on bun, a kernel a layer": makeGpu("awaited", { kernels: "layers" }),
-  "webgpu on bun, 64 lanes": makeGpu("awaited", { lanes: 64 }),
+  "webgpu on bun, a kernel a layer": makeGpu("awaited", { path: "layers" }),
+  "webgpu on bun, 64 lanes, tlist, texture": makeGpu("awaited", {
+    lanes: 64,
+    quads: 1,
+    weights: "texture",
+    input: "tlist",
+  }),
 };
 
 export interface DenoRun {

@@ -1,0 +1,55 @@
+// Skeleton of the fused frame: what its generated main calls. One workgroup runs one row; what travels
+// between layers lies in workgroup memory, a word a group of spikes or a word a value.
+// Constants: HELD_WORDS, INPUT_WORDS, INPUT_BIT_WORDS.
+var<workgroup> held_values: array<u32, HELD_WORDS>;
+
+fn input_value(row: Row, t: u32, i: u32) -> f32 {
+  if (row.bits) {
+    let word = upload[row.input + t * INPUT_BIT_WORDS + (i >> 5u)];
+    return f32((word >> (i & 31u)) & 1u);
+  }
+  return bitcast<f32>(upload[row.input + t * INPUT_WORDS + i]);
+}
+
+// Word w of a node's output of the step before: from the state in the first step of a pass, where words
+// of fewer than 32 spikes lie side by side.
+fn late_word(row: Row, t: u32, base: u32, width: u32, last: u32, spikes: u32, w: u32) -> u32 {
+  if (t == now.begin) {
+    let bit = w * spikes;
+    let word = state[row.read + last + (bit >> 5u)] >> (bit & 31u);
+    return select(word & (0xffffffffu >> (32u - spikes)), 0u, row.rest);
+  }
+  return held_values[base + (t - 1u - now.begin) * width + w];
+}
+
+// Four neighbours. Some may lie behind the last element: what is read there is never kept.
+fn state_quad(at: u32) -> vec4f {
+  return bitcast<vec4f>(vec4u(state[at], state[at + 1u], state[at + 2u], state[at + 3u]));
+}
+
+// Keeps the first `count` of four.
+fn keep_quad(at: u32, y: vec4f, count: u32) {
+  let word = bitcast<vec4u>(y);
+  for (var k = 0u; k < min(4u, count); k++) {
+    state[at + k] = word[k];
+  }
+}
+
+fn hold_quad(at: u32, y: vec4f, count: u32) {
+  let word = bitcast<vec4u>(y);
+  for (var k = 0u; k < min(4u, count); k++) {
+    held_values[at + k] = word[k];
+  }
+}
+
+fn put_quad(at: u32, y: vec4f, count: u32) {
+  let word = bitcast<vec4u>(y);
+  for (var k = 0u; k < min(4u, count); k++) {
+    output[at + k] = word[k];
+  }
+}
+
+fn fired(y: vec4f) -> u32 {
+  let bit = select(vec4u(0u), vec4u(1u, 2u, 4u, 8u), y != vec4f(0.0));
+  return bit.x | bit.y | bit.z | bit.w;
+}
