@@ -22,31 +22,47 @@ fn late_word(row: Row, t: u32, base: u32, width: u32, last: u32, spikes: u32, w:
   return held_values[base + (t - 1u - now.begin) * width + w];
 }
 
-// Four neighbours. Some may lie behind the last element: what is read there is never kept.
-fn state_quad(at: u32) -> vec4f {
-  return bitcast<vec4f>(vec4u(state[at], state[at + 1u], state[at + 2u], state[at + 3u]));
+// Four elements, `stride` words from one to the next. Some may lie behind the last element: what is read
+// there is never kept.
+fn state_quad(at: u32, stride: u32) -> vec4f {
+  return bitcast<vec4f>(
+    vec4u(state[at], state[at + stride], state[at + 2u * stride], state[at + 3u * stride]),
+  );
+}
+
+fn coef_quad(at: u32, stride: u32) -> vec4f {
+  return vec4f(coefs[at], coefs[at + stride], coefs[at + 2u * stride], coefs[at + 3u * stride]);
 }
 
 // Keeps the first `count` of four.
-fn keep_quad(at: u32, y: vec4f, count: u32) {
+fn keep_quad(at: u32, stride: u32, y: vec4f, count: u32) {
   let word = bitcast<vec4u>(y);
   for (var k = 0u; k < min(4u, count); k++) {
-    state[at + k] = word[k];
+    state[at + k * stride] = word[k];
   }
 }
 
-fn hold_quad(at: u32, y: vec4f, count: u32) {
+fn hold_quad(at: u32, stride: u32, y: vec4f, count: u32) {
   let word = bitcast<vec4u>(y);
   for (var k = 0u; k < min(4u, count); k++) {
-    held_values[at + k] = word[k];
+    held_values[at + k * stride] = word[k];
   }
 }
 
-fn put_quad(at: u32, y: vec4f, count: u32) {
+fn put_quad(at: u32, stride: u32, y: vec4f, count: u32) {
   let word = bitcast<vec4u>(y);
   for (var k = 0u; k < min(4u, count); k++) {
-    output[at + k] = word[k];
+    output[at + k * stride] = word[k];
   }
+}
+
+// `width` bits of the packed model input from bit `at` on; at most 32.
+fn input_bits(row: Row, t: u32, at: u32, width: u32) -> u32 {
+  let word = row.input + t * INPUT_BIT_WORDS + (at >> 5u);
+  let shift = at & 31u;
+  var bits = upload[word] >> shift;
+  bits |= select(upload[word + 1u] << (31u - shift) << 1u, 0u, shift + width <= 32u);
+  return bits & (0xffffffffu >> (32u - width));
 }
 
 fn fired(y: vec4f) -> u32 {

@@ -1,15 +1,15 @@
 /**
  * The fused skeleton: one workgroup a row runs all layers and all steps of a tile in one dispatch; what
- * travels between layers stays in workgroup memory. For plans of dense and elementwise nodes, cycles
- * included; anything else, and whatever does not fit, takes the per-layer kernels. The order of
- * operations is the same, so the bits are. fused_plan.ts says what runs where; fused_terms.ts writes
- * the sums.
+ * travels between layers stays in workgroup memory. For plans of dense, elementwise, convolution and pool
+ * nodes, cycles included; anything else, and whatever does not fit, takes the per-layer kernels. The
+ * order of operations is the same, so the bits are. fused_plan.ts says what runs where; fused_terms.ts
+ * and fused_windows.ts write the sums.
  */
 import skeleton from "../../shaders/skeleton_fused.wgsl" with { type: "text" };
 import { layerNamed } from "../layers/mod.ts";
 import type { PlanBlock } from "../model/plan.ts";
 import type { KernelChoice } from "./choice.ts";
-import { type FusedPlan, planFused, type Population } from "./fused_plan.ts";
+import { type FusedPlan, planFused, type Population, type Stage } from "./fused_plan.ts";
 import { type Held, TermWriter } from "./fused_terms.ts";
 import { joinKernel, type Kernel, OUTPUT_BEGIN, restLiteral } from "./kernel_text.ts";
 import { layerTexts } from "./layer_texts.ts";
@@ -56,16 +56,16 @@ class FusedWriter {
     this.#fused = fused;
     this.#choice = choice;
     let words = 0;
-    for (const population of fused.populations) {
-      this.#held.set(population.node.index, { population, base: words });
-      words += population.width * fused.tile;
+    for (const stage of fused.stages) {
+      this.#held.set(stage.node.index, { stage, base: words });
+      words += stage.width * fused.tile;
     }
     this.#sharedWords = words;
     this.#terms = new TermWriter(layout, parameters, this.#held, fused.tile, choice.input);
   }
 
   write(): Kernel {
-    const { layers, populations } = this.#fused;
+    const { layers, stages } = this.#fused;
     const { inputWords, inputBitWords } = this.#layout;
     const constants = {
       HELD_WORDS: Math.max(1, this.#sharedWords),
@@ -75,8 +75,8 @@ class FusedWriter {
     const code = joinKernel(this.#layout, this.#parameters, this.#choice.weights, constants, [
       layerTexts(layers),
       skeleton,
-      ...populations.map((population) => this.#stepFunction(population)),
-      ...this.#terms.functions(populations),
+      ...stages.flatMap((stage) => stage.kind === "pool" ? [] : [this.#stepFunction(stage)]),
+      ...this.#terms.functions(stages),
       this.#main(),
     ]);
     return { label: "frame", code, groups: 1, perStep: false, layers };
@@ -106,15 +106,15 @@ ${this.#commits().join("\n")}
 `;
   }
 
-  #membersOf({ nodes }: PlanBlock): Population[] {
-    return this.#fused.populations.filter(({ node }) => nodes.includes(node.index));
+  #membersOf({ nodes }: PlanBlock): Stage[] {
+    return this.#fused.stages.filter(({ node }) => nodes.includes(node.index));
   }
 
   /** Each population runs all steps before the next one begins. */
   #feedforward(block: PlanBlock): string {
-    return this.#membersOf(block).map((population) => {
-      const { open, step, shut } = this.#pieces(population);
-      return `  for (var group = lane; group < ${population.groups}u && begin < end; ` +
+    return this.#membersOf(block).map((stage) => {
+      const { open, step, shut } = this.#pieces(stage);
+      return `  for (var group = lane; group < ${stage.groups}u && begin < end; ` +
         `group += ${this.#fused.lanes}u) {
 ${open}
     for (var t = begin; t < end; t++) {
@@ -128,9 +128,9 @@ ${shut}
 
   /** All populations of a cycle run one step before any runs the next; each group has its own lane. */
   #cycle(block: PlanBlock): string {
-    const members = this.#membersOf(block).map((population) => ({
-      guard: `lane < ${population.groups}u && begin < end`,
-      ...this.#pieces(population),
+    const members = this.#membersOf(block).map((stage) => ({
+      guard: `lane < ${stage.groups}u && begin < end`,
+      ...this.#pieces(stage),
     }));
     const steps = members.map(({ guard, step }) =>
       `    if (${guard}) {\n${step}\n    }\n    workgroupBarrier();`
@@ -147,7 +147,7 @@ ${members.map(({ guard, shut }) => `    if (${guard}) {\n${shut}\n    }`).join("
 
   /** Keeps what late edges read in the next pass, once every node has run its steps. */
   #commits(): string[] {
-    return this.#fused.populations.flatMap(({ node, last, quads, width }) => {
+    return this.#fused.stages.flatMap(({ node, last, quads, width }) => {
       if (last === undefined) return [];
       const { base } = this.#held.get(node.index)!;
       const from = `${base}u + (end - 1u - begin) * ${width}u`;
@@ -189,24 +189,37 @@ ${lanes.join("\n")}
 `;
   }
 
-  #pieces(population: Population): Pieces {
-    const { node, op, quads } = population;
+  #pieces(stage: Stage): Pieces {
+    return stage.kind === "pool"
+      ? { open: "", step: this.#terms.pool(stage), shut: "" }
+      : this.#populationPieces(stage);
+  }
+
+  #populationPieces(population: Population): Pieces {
+    const { node, op, quads, pixels } = population;
     const layer = layerNamed(op.layer);
     const n = node.index;
     const elements = quads * 4;
     const each = Array.from({ length: quads }, (_, q) => q);
     const states = layer.state.map(({ name }) => node.state.find((field) => field.name === name)!);
-    const whole = node.size % elements === 0;
+    const stride = Math.max(1, pixels);
+    const channels = node.size / stride;
+    const whole = channels % elements === 0;
+    const [chunk, pixel] = pixels === 0
+      ? ["group", "0u"]
+      : [`(group / ${pixels}u)`, `group % ${pixels}u`];
+    const at4 = (q: number) => `first_${n} + ${q * 4 * stride}u, ${stride}u`;
     const left = (q: number) => whole ? "4u" : `max(count_${n}, ${q * 4}u) - ${q * 4}u`;
     const coefs = this.#coefficients(population);
     const open = [
-      `    let first_${n} = group * ${elements}u;`,
-      `    let count_${n} = min(${elements}u, ${node.size}u - min(${node.size}u, first_${n}));`,
+      `    let first_${n} = ${chunk} * ${elements * stride}u + ${pixel};`,
+      `    let count_${n} = min(${elements}u, ` +
+      `${channels}u - min(${channels}u, ${chunk} * ${elements}u));`,
       ...coefs.hoisted,
       ...each.flatMap((q) =>
         states.map(({ offset, rest }, f) =>
-          `    var s${f}_${n}_${q} = select(state_quad(row.read + ${offset}u + first_${n} + ` +
-          `${q * 4}u), vec4f(${restLiteral(rest)}), row.rest);`
+          `    var s${f}_${n}_${q} = select(state_quad(row.read + ${offset}u + ${at4(q)}), ` +
+          `vec4f(${restLiteral(rest)}), row.rest);`
         )
       ),
       ...this.#terms.open(population),
@@ -226,11 +239,11 @@ ${lanes.join("\n")}
         `        let y = step_${n}(${given.join(", ")});`,
         spikes
           ? `        word |= fired(y) << ${q * 4}u;`
-          : `        hold_quad(${at} + first_${n} + ${q * 4}u, y, ${left(q)});`,
+          : `        hold_quad(${at} + ${at4(q)}, y, ${left(q)});`,
         ...isOutput
           ? [
-            `        put_quad(row.output + ${OUTPUT_BEGIN}u + t * ${node.size}u + first_${n} + ` +
-            `${q * 4}u, y, ${left(q)});`,
+            `        put_quad(row.output + ${OUTPUT_BEGIN}u + t * ${node.size}u + ${at4(q)}, y, ` +
+            `${left(q)});`,
           ]
           : [],
         `      }`,
@@ -249,15 +262,14 @@ ${lanes.join("\n")}
       ].join("\n"),
       shut: each.flatMap((q) =>
         states.map(({ offset }, f) =>
-          `    keep_quad(row.write + ${offset}u + first_${n} + ${q * 4}u, s${f}_${n}_${q}, ` +
-          `${left(q)});`
+          `    keep_quad(row.write + ${offset}u + ${at4(q)}, s${f}_${n}_${q}, ${left(q)});`
         )
       ).join("\n"),
     };
   }
 
   /** Coefficients are loaded once where all elements share them, or where a group is one quad. */
-  #coefficients({ node, op, quads }: Population): {
+  #coefficients({ node, op, quads, pixels }: Population): {
     hoisted: string[];
     at: (c: number, q: number) => string;
   } {
@@ -266,8 +278,11 @@ ${lanes.join("\n")}
     const first = this.#parameters.quadsAt.get(n)!;
     const row = (c: number) => op.coefficients.subarray(c * node.size, (c + 1) * node.size);
     const shared = (c: number) => row(c).every((value) => value === row(c)[0]);
+    const scalars = this.#parameters.coefsAt.get(n)!;
     const quad = (c: number, q: number) =>
-      `weight(${first + c * rowQuads + q}u + group * ${quads}u)`;
+      pixels === 0
+        ? `weight(${first + c * rowQuads + q}u + group * ${quads}u)`
+        : `coef_quad(${scalars + c * node.size + q * 4 * pixels}u + first_${n}, ${pixels}u)`;
     const hoisted = layerNamed(op.layer).coefficients.flatMap((_, c) => {
       if (shared(c)) return [`    let c${c}_${n} = vec4f(weight(${first + c * rowQuads}u).x);`];
       return quads === 1 ? [`    let c${c}_${n} = ${quad(c, 0)};`] : [];

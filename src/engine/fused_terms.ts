@@ -2,21 +2,26 @@
  * The sums of a fused population, as text: every dense node walks its source in ascending order, so
  * that its accumulator takes the same additions as in the reference; edges are added left to right.
  */
-import type { DenseOp, PlanEdge, PlanNode } from "../model/plan.ts";
+import type { ConvOp, DenseOp, PlanEdge, PlanNode } from "../model/plan.ts";
 import type { KernelChoice } from "./choice.ts";
-import type { Population, Term } from "./fused_plan.ts";
+import type { Pool, Population, Stage, Term } from "./fused_plan.ts";
+import { convText, poolText, type Sources } from "./fused_windows.ts";
 import type { Layout } from "./layout.ts";
 import { type Parameters, quadsOf } from "./parameters.ts";
 
-/** Where a population's output lies in workgroup memory: [tile][width] words from `base`. */
+/** Where a stage's output lies in workgroup memory: [tile][width] words from `base`. */
 export interface Held {
-  readonly population: Population;
+  readonly stage: Stage;
   readonly base: number;
 }
 
-type DenseTerm = Extract<Term, { node: PlanNode }>;
+interface Linear<Op> {
+  readonly node: PlanNode;
+  readonly op: Op;
+  readonly source: PlanEdge;
+}
 
-export class TermWriter {
+export class TermWriter implements Sources {
   readonly #layout: Layout;
   readonly #parameters: Parameters;
   readonly #held: ReadonlyMap<number, Held>;
@@ -38,15 +43,26 @@ export class TermWriter {
   }
 
   /** Functions and module variables that the populations' terms use. */
-  functions(populations: readonly Population[]): string[] {
-    return populations.flatMap(({ terms, quads }) =>
-      terms.flatMap((term) => this.#isListed(term) ? [this.#listed(term, quads)] : [])
+  functions(stages: readonly Stage[]): string[] {
+    return stages.flatMap((stage) =>
+      this.#denseOf(stage).flatMap((term) =>
+        this.#isListed(term) ? [this.#listed(term, stage.quads)] : []
+      )
     );
   }
 
+  /** The whole of a pool's work for one group and step t. */
+  pool(pool: Pool): string {
+    const { base } = this.#held.get(pool.node.index)!;
+    return poolText(pool, this, {
+      at: `${base}u + (t - begin) * ${pool.width}u`,
+      scale: this.#parameters.coefsAt.get(pool.node.index)!,
+    });
+  }
+
   /** What is added up before the first step. */
-  open({ terms }: Population): string[] {
-    return terms.flatMap((term) =>
+  open(population: Population): string[] {
+    return this.#denseOf(population).flatMap((term) =>
       this.#isListed(term)
         ? [`    if (row.bits) {\n      gather_${term.node.index}(row, group, begin, end);\n    }`]
         : []
@@ -54,8 +70,9 @@ export class TermWriter {
   }
 
   /** Sets x0, x1, … to the fan-in of step t. */
-  sums({ node, terms, quads }: Population): string {
+  sums({ node, terms, quads, pixels }: Population): string {
     const each = quadList(quads);
+    const stride = Math.max(1, pixels);
     return terms.map((term, position) => {
       const add = (q: number, value: string) =>
         position === 0 ? `        x${q} = ${value};` : `        x${q} = exact4(x${q} + ${value});`;
@@ -63,33 +80,42 @@ export class TermWriter {
         const first = `first_${node.index}`;
         const lines = each.map((q) => {
           const four = [0, 1, 2, 3].map((k) =>
-            this.#value(term.source, `${first} + ${q * 4 + k}u`)
+            this.value(term.source, `${first} + ${(q * 4 + k) * stride}u`)
           );
           return add(q, `vec4f(${four.join(", ")})`);
         });
         return `      {\n${lines.join("\n")}\n      }`;
       }
       const bias = this.#parameters.quadsAt.get(term.node.index)!;
+      const chunk = pixels === 0 ? "group" : `(group / ${pixels}u)`;
       const finish = each.map((q) =>
         add(
           q,
           term.op.bias === null
             ? `snap4(l${q})`
-            : `snap4(exact4(l${q}) + weight(${bias + q}u + group * ${quads}u))`,
+            : `snap4(exact4(l${q}) + weight(${bias + q}u + ${chunk} * ${quads}u))`,
         )
       );
       return `      {
 ${each.map((q) => `        var l${q} = vec4f(0.0);`).join("\n")}
-${this.#dense(term, quads)}
+${this.#linear(term, quads, pixels)}
 ${finish.join("\n")}
       }`;
     }).join("\n");
   }
 
-  /** Adds a dense node's products of step t to l0, l1, … */
-  #dense(term: DenseTerm, quads: number): string {
+  /** Adds a linear node's products of step t to l0, l1, … */
+  #linear({ node, op, source }: Linear<DenseOp | ConvOp>, quads: number, pixels: number): string {
+    if (op.op === "dense") return this.#dense({ node, op, source }, quads);
+    const weights = this.#parameters.weightsAt.get(node.index)!;
+    const at = (tap: string) =>
+      `${weights}u + (${tap}) * ${quadsOf(op)}u + (group / ${pixels}u) * ${quads}u`;
+    return convText(op, source, this, { at, quads, pixels });
+  }
+
+  #dense(term: Linear<DenseOp>, quads: number): string {
     const { kind } = this.#layout.plan.nodes[term.source.from]!;
-    if (kind === "spike") return this.#overBits(term, quads);
+    if (kind === "spike" && !this.isByPixel(term.source)) return this.#overBits(term, quads);
     if (kind !== "input") return this.#overValues(term, quads);
     const bits = this.#isListed(term)
       ? quadList(quads).map((q) =>
@@ -110,7 +136,7 @@ ${this.#overValues(term, quads)}
    * Spike by spike. Software drivers run a loop's body once more for the invocations that have left it,
    * so words without a spike are sorted out before, and loops end behind their bodies.
    */
-  #overBits(term: DenseTerm, quads: number): string {
+  #overBits(term: Linear<DenseOp>, quads: number): string {
     const { words, perWord } = this.#wordsOf(term.source);
     const adds = quadList(quads).map((q) => `              l${q} += weight(at + ${q}u);`).join(
       "\n",
@@ -148,23 +174,47 @@ ${adds}
         }`;
   }
 
-  #overValues(term: DenseTerm, quads: number): string {
+  /** Value by value; as with spikes, zeros are sorted out before. */
+  #overValues(term: Linear<DenseOp>, quads: number): string {
     const { size } = this.#layout.plan.nodes[term.source.from]!;
-    const adds = quadList(quads).map((q) => `            l${q} += exact4(x * weight(at + ${q}u));`)
-      .join("\n");
-    return `        for (var j = 0u; j < ${size}u; j++) {
-          let x = ${this.#value(term.source, "j")};
-          if (x != 0.0) {
-            let at = ${this.#at(term, "j", quads)};
+    const adds = quadList(quads).map((q) =>
+      `              l${q} += exact4(x * weight(at + ${q}u));`
+    ).join("\n");
+    return `        var chunk = 0u;
+        loop {
+          var todo = 0u;
+          for (var k = 0u; k < min(32u, ${size}u - chunk); k++) {
+            todo |= select(0u, 1u << k, ${this.value(term.source, "chunk + k")} != 0.0);
+          }
+          if (todo != 0u) {
+            loop {
+              let j = chunk + firstTrailingBit(todo);
+              let x = ${this.value(term.source, "j")};
+              let at = ${this.#at(term, "j", quads)};
 ${adds}
+              todo &= todo - 1u;
+              continuing {
+                break if todo == 0u;
+              }
+            }
+          }
+          chunk += 32u;
+          continuing {
+            break if chunk >= ${size}u;
           }
         }`;
   }
 
   /** Whether a term is added up for all steps of the tile at once. */
-  #isListed(term: Term): term is DenseTerm {
-    return this.#input === "tlist" && term.node !== null &&
-      this.#layout.plan.nodes[term.source.from]!.kind === "input";
+  #isListed({ source }: Linear<DenseOp>): boolean {
+    return this.#input === "tlist" && this.isInput(source);
+  }
+
+  #denseOf(stage: Stage): Linear<DenseOp>[] {
+    const terms: readonly Term[] = stage.kind === "pool" ? [] : stage.terms;
+    return terms.flatMap((term) =>
+      term.node !== null && term.op.op === "dense" ? [{ ...term, op: term.op }] : []
+    );
   }
 
   /**
@@ -172,7 +222,7 @@ ${adds}
    * each one's weights to the sums of the steps in which it fires; to the others it adds +0, which
    * changes no sum that began at +0.
    */
-  #listed(term: DenseTerm, quads: number): string {
+  #listed(term: Linear<DenseOp>, quads: number): string {
     const steps = Array.from({ length: this.#tile }, (_, t) => t);
     const each = quadList(quads);
     const { inputBitWords } = this.#layout;
@@ -219,7 +269,33 @@ ${
   #wordsOf({ from }: PlanEdge): { words: number; perWord: number } {
     const held = this.#held.get(from);
     if (held === undefined) return { words: this.#layout.inputBitWords, perWord: 32 };
-    return { words: held.population.groups, perWord: held.population.quads * 4 };
+    return { words: held.stage.groups, perWord: held.stage.quads * 4 };
+  }
+
+  /** Whether the source has a word a pixel, its channels as bits: of spikes, or of values not zero. */
+  isByPixel({ from }: PlanEdge): boolean {
+    const held = this.#held.get(from);
+    return held !== undefined && held.stage.pixels > 0 &&
+      (held.stage.kind === "pool" || held.stage.node.kind === "spike");
+  }
+
+  isSpike({ from }: PlanEdge): boolean {
+    return this.#layout.plan.nodes[from]!.kind === "spike";
+  }
+
+  isInput({ from }: PlanEdge): boolean {
+    return this.#layout.plan.nodes[from]!.kind === "input";
+  }
+
+  channelsAWord({ from }: PlanEdge): number {
+    return this.#held.get(from)!.stage.quads * 4;
+  }
+
+  /** The word of group `group` of a source that lies by pixel. */
+  pixelWord({ from }: PlanEdge, group: string): string {
+    const { stage } = this.#held.get(from)!;
+    const first = stage.kind === "pool" ? `${stage.node.size}u + ` : "";
+    return this.#heldWord(stage.node, false, `${first}${group}`);
   }
 
   /** Word `w` of a packed source at step t. */
@@ -232,17 +308,23 @@ ${
   }
 
   /** Value `i` of a source at step t, as f32. */
-  #value(edge: PlanEdge, i: string): string {
-    const node = this.#layout.plan.nodes[edge.from]!;
+  value({ from, previous }: PlanEdge, i: string): string {
+    const node = this.#layout.plan.nodes[from]!;
     if (node.kind === "input") return `input_value(row, t, ${i})`;
-    if (node.kind !== "spike") return `bitcast<f32>(${this.#heldWord(node, edge.previous, i)})`;
-    const { perWord } = this.#wordsOf(edge);
-    const word = this.#heldWord(node, edge.previous, `((${i}) / ${perWord}u)`);
-    return `f32((${word} >> ((${i}) % ${perWord}u)) & 1u)`;
+    if (node.kind !== "spike") return `bitcast<f32>(${this.#heldWord(node, previous, i)})`;
+    const { quads, pixels } = this.#held.get(from)!.stage;
+    const perWord = `${quads * 4}u`;
+    const [bit, group] = pixels === 0
+      ? [`(${i}) % ${perWord}`, `(${i}) / ${perWord}`]
+      : [
+        `((${i}) / ${pixels}u) % ${perWord}`,
+        `((${i}) / ${pixels}u) / ${perWord} * ${pixels}u + (${i}) % ${pixels}u`,
+      ];
+    return `f32((${this.#heldWord(node, previous, group)} >> (${bit})) & 1u)`;
   }
 
   #heldWord(node: PlanNode, previous: boolean, w: string): string {
-    const { base, population: { width, quads, last } } = this.#held.get(node.index)!;
+    const { base, stage: { width, quads, last } } = this.#held.get(node.index)!;
     if (!previous) return `held_values[${base}u + (t - begin) * ${width}u + ${w}]`;
     const spikes = node.kind === "spike" ? quads * 4 : 32;
     return `late_word(row, t, ${base}u, ${width}u, ${last!.offset}u, ${spikes}u, ${w})`;

@@ -41,7 +41,7 @@ const CHOICES: Readonly<Record<string, Make>> = {
 
 export interface DenoRun {
   readonly readback: ReadbackMode;
-  readonly kernels?: "layers";
+  readonly kernels?: "auto" | "layers";
 }
 
 export interface Runs {
@@ -57,18 +57,22 @@ export function onEveryExecutor(suite: SuiteName, { choices, deno }: Runs): void
       for (const { name, run } of cases) test(name, () => run(make), CASE_MS);
     });
   }
-  for (const { readback, kernels = "auto" } of deno) {
-    describe(`${suite}: webgpu on deno, ${readback} readback, ${kernels} kernels`, () => {
-      let results: Record<string, string | null> = {};
-      beforeAll(async () => {
-        const args = [suite, readback, kernels];
-        const { stdout, stderr, code } = await runDeno("tests/support/suite_on_deno.ts", args);
-        expect(stderr).toBe("");
-        expect(code).toBe(0);
-        results = JSON.parse(stdout) as typeof results;
-      }, 5 * CASE_MS);
-      // null: passed; else the failure's text; undefined: it never ran.
-      for (const { name } of cases) test(name, () => expect(results[name]).toBeNull());
-    });
-  }
+  for (const run of deno) onDeno(suite, run);
+}
+
+/** Registers a suite on Deno's WebGPU, in a process of its own. */
+export function onDeno(suite: SuiteName, { readback, kernels = "auto" }: DenoRun): void {
+  const cases = SUITES[suite]();
+  describe(`${suite}: webgpu on deno, ${readback} readback, ${kernels} kernels`, () => {
+    let results: Record<string, string | null> = {};
+    beforeAll(async () => {
+      const args = [suite, readback, kernels];
+      const { stdout, stderr, code } = await runDeno("tests/support/suite_on_deno.ts", args);
+      expect(stderr).toBe("");
+      expect(code).toBe(0);
+      results = JSON.parse(stdout) as typeof results;
+    }, 5 * CASE_MS);
+    // null: passed; else the failure's text; undefined: it never ran.
+    for (const { name } of cases) test(name, () => expect(results[name]).toBeNull());
+  });
 }
