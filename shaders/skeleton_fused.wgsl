@@ -61,7 +61,7 @@ fn input_bits(row: Row, t: u32, at: u32, width: u32) -> u32 {
   let word = row.input + t * INPUT_BIT_WORDS + (at >> 5u);
   let shift = at & 31u;
   var bits = upload[word] >> shift;
-  bits |= select(upload[word + 1u] << (31u - shift) << 1u, 0u, shift + width <= 32u);
+  bits |= select((upload[word + 1u] << (31u - shift)) << 1u, 0u, shift + width <= 32u);
   return bits & (0xffffffffu >> (32u - width));
 }
 

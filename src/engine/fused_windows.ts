@@ -66,7 +66,7 @@ function gatherRows(op: ConvOp): string {
     const spill = shift + columns > 32
       ? `\n            on${word + 1} |= window >> ${32 - shift}u;`
       : "";
-    return `          if (north >= ${-ky} && north < ${height - ky}) {
+    return `          if (across && north >= ${-ky} && north < ${height - ky}) {
             let window = input_bits(row, t, ${
       (channel * height + ky) * width
     }u + u32(north * ${width}) + left, right - left) << skip;
@@ -75,7 +75,8 @@ function gatherRows(op: ConvOp): string {
   });
   return `${noTaps(op)}
           let left = u32(max(west, 0));
-          let right = max(left + 1u, u32(clamp(west + ${columns}, 0, ${width})));
+          let right = u32(min(west + ${columns}, ${width}));
+          let across = west < ${width} && west > ${-columns};
           let skip = left - u32(west);
 ${texts.join("\n")}`;
 }

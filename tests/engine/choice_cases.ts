@@ -10,6 +10,7 @@ import type { Plan } from "../../src/model/plan.ts";
 import { ReferenceExecutor } from "../../src/reference/mod.ts";
 import { assertSameBits, type ContractCase } from "../contract/cases.ts";
 import { makeGpu } from "../support/gpu.ts";
+import { windowsPlan } from "../support/layer_plans.ts";
 
 const SLOTS = 3;
 const FRAME = 12;
@@ -83,7 +84,8 @@ async function holds(plan: Plan, choice: KernelChoice, rounds: readonly Round[])
 
 /** One case a model; each runs this device's WebGPU, whatever executor the suite is given. */
 export function choiceCases(): ContractCase[] {
-  return Object.entries(MODELS).map(([name, model]) => ({
+  const models = { ...MODELS, windows: () => windowsPlan(31) };
+  return Object.entries(models).map(([name, model]) => ({
     name: `every choice of kernels gives the same bits [${name}]`,
     run: async () => {
       const plan = await model();
