@@ -37,22 +37,49 @@ fn coef_quad(at: u32, stride: u32) -> vec4f {
 // Keeps the first `count` of four.
 fn keep_quad(at: u32, stride: u32, y: vec4f, count: u32) {
   let word = bitcast<vec4u>(y);
-  for (var k = 0u; k < min(4u, count); k++) {
-    state[at + k * stride] = word[k];
+  if (count > 0u) {
+    state[at] = word.x;
+  }
+  if (count > 1u) {
+    state[at + stride] = word.y;
+  }
+  if (count > 2u) {
+    state[at + 2u * stride] = word.z;
+  }
+  if (count > 3u) {
+    state[at + 3u * stride] = word.w;
   }
 }
 
 fn hold_quad(at: u32, stride: u32, y: vec4f, count: u32) {
   let word = bitcast<vec4u>(y);
-  for (var k = 0u; k < min(4u, count); k++) {
-    held_values[at + k * stride] = word[k];
+  if (count > 0u) {
+    held_values[at] = word.x;
+  }
+  if (count > 1u) {
+    held_values[at + stride] = word.y;
+  }
+  if (count > 2u) {
+    held_values[at + 2u * stride] = word.z;
+  }
+  if (count > 3u) {
+    held_values[at + 3u * stride] = word.w;
   }
 }
 
 fn put_quad(at: u32, stride: u32, y: vec4f, count: u32) {
   let word = bitcast<vec4u>(y);
-  for (var k = 0u; k < min(4u, count); k++) {
-    output[at + k * stride] = word[k];
+  if (count > 0u) {
+    output[at] = word.x;
+  }
+  if (count > 1u) {
+    output[at + stride] = word.y;
+  }
+  if (count > 2u) {
+    output[at + 2u * stride] = word.z;
+  }
+  if (count > 3u) {
+    output[at + 3u * stride] = word.w;
   }
 }
 

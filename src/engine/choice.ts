@@ -48,13 +48,22 @@ export function candidates(
     ];
   }
   // llvmpipe reads a buffer element by element, a texel at once: 2.7 times as fast.
-  const weights = /llvmpipe|lavapipe/i.test(name) ? "texture" : "buffer";
-  const wide: KernelChoice = { path: "fused", lanes: 8, quads: 8, weights, input: "bits" };
+  if (/llvmpipe|lavapipe/i.test(name)) {
+    const wide: KernelChoice = { ...GPU, lanes: 8, quads: 8, weights: "texture" };
+    return [
+      wide,
+      { ...wide, quads: 4, input: "tlist" },
+      { ...wide, path: "layers" },
+      { ...wide, lanes: 16, quads: 4 },
+    ];
+  }
+  // Others compile long texts slowly, and no faster kernels came of them.
+  const wide: KernelChoice = { ...GPU, lanes: 16, quads: 4 };
   return [
     wide,
-    { ...wide, quads: 4, input: "tlist" },
     { ...wide, path: "layers" },
-    { ...wide, lanes: 16, quads: 4 },
+    { ...wide, input: "tlist" },
+    { ...wide, lanes: 8, quads: 8 },
   ];
 }
 

@@ -85,9 +85,9 @@ export function planFused(layout: Layout, choice: KernelChoice): FusedPlan | nul
   const stages = stagesOf(layout, choice);
   if (stages === null) return null;
   const layers = [
-    ...new Set(stages.flatMap((each) =>
-      each.kind === "population" ? [layerNamed(each.op.layer)] : []
-    )),
+    ...new Set(
+      stages.flatMap((each) => each.kind === "population" ? [layerNamed(each.op.layer)] : []),
+    ),
   ];
   if (shareNames(layers)) return null;
   // In a cycle every group has a lane of its own, which keeps its state from step to step.
@@ -134,7 +134,9 @@ function stagesOf(layout: Layout, choice: KernelChoice): Stage[] | null {
       stages.push({ kind: "population", node, op, terms, last, width, ...arranged });
     } else if (op.op === "pool") {
       const source = node.inputs[0]!;
-      if (node.state.length > 0 || node.index === plan.output || isCyclic(layout, node)) return null;
+      if (node.state.length > 0 || node.index === plan.output || isCyclic(layout, node)) {
+        return null;
+      }
       const arranged = byPixel(node.size, op.channels);
       const width = node.size + arranged.groups;
       stages.push({ kind: "pool", node, op, source, last: undefined, width, ...arranged });
@@ -178,8 +180,9 @@ function turnsPerStep(stages: readonly Stage[], { plan }: Layout, lanes: number)
   return stages.reduce((sum, stage) => {
     const { groups, quads, width } = stage;
     let turns = 5 * quads + 2;
-    if (stage.kind === "pool") turns += quads * 4 * (stage.op.kernel[0] + 1) * (stage.op.kernel[1] + 1);
-    else {
+    if (stage.kind === "pool") {
+      turns += quads * 4 * (stage.op.kernel[0] + 1) * (stage.op.kernel[1] + 1);
+    } else {
       for (const term of stage.terms) {
         if (term.node === null) continue;
         const { op, source } = term;

@@ -314,12 +314,10 @@ ${
     if (node.kind !== "spike") return `bitcast<f32>(${this.#heldWord(node, previous, i)})`;
     const { quads, pixels } = this.#held.get(from)!.stage;
     const perWord = `${quads * 4}u`;
-    const [bit, group] = pixels === 0
-      ? [`(${i}) % ${perWord}`, `(${i}) / ${perWord}`]
-      : [
-        `((${i}) / ${pixels}u) % ${perWord}`,
-        `((${i}) / ${pixels}u) / ${perWord} * ${pixels}u + (${i}) % ${pixels}u`,
-      ];
+    const [bit, group] = pixels === 0 ? [`(${i}) % ${perWord}`, `(${i}) / ${perWord}`] : [
+      `((${i}) / ${pixels}u) % ${perWord}`,
+      `((${i}) / ${pixels}u) / ${perWord} * ${pixels}u + (${i}) % ${pixels}u`,
+    ];
     return `f32((${this.#heldWord(node, previous, group)} >> (${bit})) & 1u)`;
   }
 

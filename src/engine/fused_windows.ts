@@ -90,8 +90,12 @@ function gatherPixels(op: ConvOp, source: PlanEdge, from: Sources): string {
   const chunks = list(Math.ceil(op.inChannels / perWord)).map((chunk) => {
     const words = spots.map((k) => {
       const [ky, kx] = [Math.floor(k / columns), k % columns];
-      const inside = `north >= ${-ky} && north < ${height - ky} && west >= ${-kx} && west < ${width - kx}`;
-      const group = `u32(max(0, ${chunk * height * width} + (north + ${ky}) * ${width} + west + ${kx}))`;
+      const inside = `north >= ${-ky} && north < ${height - ky} && west >= ${-kx} && west < ${
+        width - kx
+      }`;
+      const group = `u32(max(0, ${
+        chunk * height * width
+      } + (north + ${ky}) * ${width} + west + ${kx}))`;
       return `            let p${k} = select(0u, ${from.pixelWord(source, group)}, ${inside});`;
     });
     const channels = list(Math.min(perWord, op.inChannels - chunk * perWord));

@@ -1,7 +1,7 @@
 /** The tuner with a clock and kernels of its own: what it picks, when it stops, what it forgives. */
 import { expect, test } from "bun:test";
 import type { Clock } from "../../src/base/clock.ts";
-import { choiceName, type KernelChoice, kernelCandidates } from "../../src/engine/mod.ts";
+import { choiceName, kernelCandidates, type KernelChoice } from "../../src/engine/mod.ts";
 import { type Bench, choicesOf, pick, tune } from "../../src/engine/tuner.ts";
 
 const CANDIDATES = kernelCandidates({ name: "a GPU", software: false });
