@@ -92,8 +92,10 @@ export class GpuExecutor implements Executor {
   static async create(plan: Plan, open: OpenDevice, options: EngineOptions): Promise<GpuExecutor> {
     checkFits(plan, open, options);
     const executor = new GpuExecutor(plan, open, options);
+    const { clock = realClock } = options;
+    const begin = clock.now();
     await executor.#programs.load(executor.#choices[0]!);
-    if (options.tune) await executor.#tune(open, options.clock ?? realClock);
+    if (options.tune) await executor.#tune(open, clock, clock.now() - begin);
     return executor;
   }
 
@@ -211,10 +213,11 @@ export class GpuExecutor implements Executor {
     return [{ ...all[0]!, path: "layers" }];
   }
 
-  async #tune({ name }: OpenDevice, clock: Clock): Promise<void> {
+  async #tune({ name }: OpenDevice, clock: Clock, compiledInMs: number): Promise<void> {
     const { plan, slots, frame } = this;
     this.#tuning = await tune(`${name}\n${plan.digest}\n${slots}\n${frame}`, {
       clock,
+      compiledInMs,
       slots: Math.min(slots, this.#layout.rowsMax),
       candidates: this.#choices,
       compile: async (choice) => void await this.#programs.load(choice),

@@ -23,6 +23,7 @@ function bench(
     clock,
     slots: 64,
     candidates: CANDIDATES,
+    compiledInMs: compileMs,
     ran,
     compile: (choice) => {
       now += compileMs;
