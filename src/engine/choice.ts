@@ -19,6 +19,8 @@ export interface KernelChoice {
    * every input that fires in the tile once, for all steps. The denser, the better for `tlist`.
    */
   readonly input: "bits" | "tlist";
+  /** Whether convolutions and pools may be fused; their long text takes SwiftShader minutes to compile. */
+  readonly windows: boolean;
 }
 
 /** Where nothing was measured: few wide invocations on a software driver, many narrow ones on a GPU. */
@@ -32,6 +34,7 @@ const GPU: KernelChoice = {
   quads: 1,
   weights: "buffer",
   input: "bits",
+  windows: true,
 };
 
 /** What is worth trying on a device, the likeliest best first. */
@@ -58,7 +61,7 @@ export function candidates(
     ];
   }
   // Others compile long texts slowly, and no faster kernels came of them.
-  const wide: KernelChoice = { ...GPU, lanes: 16, quads: 4 };
+  const wide: KernelChoice = { ...GPU, lanes: 16, quads: 4, windows: false };
   return [
     wide,
     { ...wide, path: "layers" },

@@ -112,6 +112,7 @@ function stagesOf(layout: Layout, choice: KernelChoice): Stage[] | null {
   const stages: Stage[] = [];
   for (const node of plan.nodes.slice(1)) {
     const { op } = node;
+    if (!choice.windows && (op.op === "conv" || op.op === "pool")) return null;
     if (op.op === "dense" || op.op === "conv") {
       if (!isInlined(layout, node, op)) return null;
     } else if (op.op === "pointwise") {
