@@ -1,84 +1,163 @@
 /**
- * Question: how many frames a second does each executor run, over slots, beside the twin and beside a
- * plain event-driven JS loop? 700-256-128-20 (LIF, LIF, LI), frames of 10 steps, 5 % of inputs active.
- * Moves with: kernel and readback work of the engine. Physical limit here: 2 cores; a frame is about
- * 0.1 M additions at this density.
+ * Question: how many frames a second does each executor run, over models, slots and densities, beside
+ * plain loops in JavaScript (bench/plain_js.ts) and the twin? And what does one active row of 64 cost
+ * beside a server of one slot? Frames of 10 steps. Moves with: kernels, packing, readback. The physical
+ * limit stands beside each model in bench/README.md. `--model`, `--slots` and `--density` run a part.
  */
+import process from "node:process";
 import { CpuExecutor } from "../src/cpu/mod.ts";
-import { GpuExecutor, openDevice } from "../src/engine/mod.ts";
 import type { BatchRow } from "../src/engine/executor.ts";
+import { choiceName } from "../src/engine/mod.ts";
+import type { Plan } from "../src/model/mod.ts";
 import { ReferenceExecutor } from "../src/reference/mod.ts";
-import { findGpu, readbackVerdict, runtime } from "../src/runtime/mod.ts";
-import { mlp, Random, spikes } from "./models.ts";
+import { runtime } from "../src/runtime/mod.ts";
+import { batchOf, FRAME, gridOf, openEngine, REPEATS } from "./grid.ts";
+import { MODELS, Random } from "./models.ts";
 import { PlainNetwork } from "./plain_js.ts";
 import { type Contender, interleave, keep, round, runtimeName } from "./support.ts";
 
-const FRAME = 10;
-const DENSITY = 0.05;
-const REPEATS = 15;
+/** Milliseconds that the repeats of one contender in one cell may take; sets how many rows it runs. */
+const CONTENDER_MS = 1500;
+/** The twin does not get faster with repeats. */
+const TWIN_REPEATS = 3;
 
-const plan = mlp([700, 256, 128, 20]);
-const random = new Random(3);
+const grid = gridOf([1, 8, 64, 256, 1024]);
 const rows: Record<string, unknown>[] = [];
+const active: Record<string, unknown>[] = [];
 let adapter = "none";
 
-for (const slots of [1, 8, 64, 256]) {
-  const batch: BatchRow[] = Array.from({ length: slots }, (_, slot) => ({
-    slot,
-    steps: FRAME,
-    fresh: false,
-    input: spikes(random, FRAME * plan.sampleSize, DENSITY),
-  }));
-  const open = await openDevice((await findGpu()).gpu);
-  adapter = open.name;
-  const gpu = await GpuExecutor.create(plan, open, {
-    slots,
-    frame: FRAME,
-    readback: await readbackVerdict({
-      runtime: runtime.name,
-      version: runtime.version,
-      adapter: open.name,
-    }),
-    numerics: "bench",
-  });
+/** Runs `rows` rows a time, the next ones each time: what depends on no neighbour needs no whole batch. */
+function slices(
+  batch: readonly BatchRow[],
+  rows: number,
+  run: (rows: readonly BatchRow[]) => Promise<unknown> | void,
+): () => Promise<void> {
+  let at = 0;
+  return async () => {
+    const part = batch.slice(at, at + rows);
+    at = (at + rows) % batch.length;
+    await run(part);
+  };
+}
+
+/** The rows that fit into the time of one repeat, a divisor of the batch; measured on one row. */
+async function rowsFor(
+  batch: readonly BatchRow[],
+  run: (rows: readonly BatchRow[]) => Promise<unknown> | void,
+): Promise<number> {
+  const one = batch.slice(0, 1);
+  await run(one);
+  const begin = performance.now();
+  await run(one);
+  const most = CONTENDER_MS / REPEATS / (performance.now() - begin);
+  let count = 1;
+  while (count * 2 <= most && count < batch.length) count *= 2;
+  return count;
+}
+
+async function measureCell(
+  name: string,
+  plan: Plan,
+  gpu: Awaited<ReturnType<typeof openEngine>>,
+  density: number,
+): Promise<void> {
+  const { slots } = gpu;
+  const batch = batchOf(plan, slots, density, new Random(3));
+  const event = new PlainNetwork(plan, slots);
+  const dense = new PlainNetwork(plan, slots, "dense");
   const cpu = new CpuExecutor(plan, { slots, frame: FRAME });
-  const reference = new ReferenceExecutor(plan, { slots, frame: FRAME });
-  const plain = new PlainNetwork(plan, slots);
-  const twinRows = batch.slice(0, 1); // the twin's time is linear in rows; one is enough
+  const twin = new ReferenceExecutor(plan, { slots: 1, frame: FRAME });
+  const plain = (network: PlainNetwork) => (part: readonly BatchRow[]) => {
+    for (const { slot, input } of part) network.frame(slot, input, FRAME);
+  };
+  const host = {
+    "cpu executor": (part: readonly BatchRow[]) => cpu.step(part),
+    "plain js, events": plain(event),
+    "plain js, dense": plain(dense),
+  };
+  const sizes: Record<string, number> = { webgpu: slots };
   const contenders: Contender[] = [
     { name: "webgpu", run: async () => void await gpu.step(batch) },
-    { name: "cpu", run: async () => void await cpu.step(batch) },
-    { name: "twin", run: async () => void await reference.step(twinRows) },
-    {
-      name: "plain js",
-      run: () => {
-        for (const { slot, input } of batch) plain.frame(slot, input, FRAME);
-      },
-    },
   ];
+  for (const [who, run] of Object.entries(host)) {
+    sizes[who] = await rowsFor(batch, run);
+    contenders.push({ name: who, run: slices(batch, sizes[who], run) });
+  }
   const measured = await interleave(contenders, REPEATS);
-  const plainMs = measured.find(({ name }) => name === "plain js")!.median;
-  for (const { name, median, p10, p90 } of measured) {
-    const frames = name === "twin" ? 1 : slots;
+  const [oracle] = await interleave([
+    { name: "twin", run: async () => void await twin.step(batch.slice(0, 1)) },
+  ], TWIN_REPEATS);
+  const base = measured.find((each) => each.name === "plain js, events")!;
+  const perMs = sizes["plain js, events"]! / base.median;
+  for (const { name: who, median, p10, p90 } of [...measured, oracle!]) {
+    const frames = sizes[who] ?? 1;
     rows.push({
+      model: name,
       slots,
-      executor: name,
+      density,
+      executor: who,
       "frames/s": round((frames / median) * 1000),
       "p10–p90": `${round((frames / p90) * 1000)}–${round((frames / p10) * 1000)}`,
-      "÷ plain js": round((frames / median) / (slots / plainMs), 2),
+      "÷ plain events": round(frames / median / perMs),
     });
   }
-  await gpu.close();
+  await cpu.close();
 }
+
+/** One active row of 64 slots beside the same row on an engine of one slot. */
+async function measureActive(name: string, plan: Plan): Promise<void> {
+  const [many, one] = [await openEngine(plan, 64), await openEngine(plan, 1)];
+  const [row] = batchOf(plan, 1, 0.05, new Random(4));
+  const [ofMany, ofOne] = await interleave([
+    { name: "1 of 64", run: async () => void await many.step([{ ...row!, slot: 37 }]) },
+    { name: "1 of 1", run: async () => void await one.step([row!]) },
+  ], 10 * REPEATS);
+  active.push({
+    model: name,
+    "1 of 64 ms": round(ofMany!.median),
+    "1 of 1 ms": round(ofOne!.median),
+    ratio: round(ofMany!.median / ofOne!.median),
+    "p10–p90 of 64": `${round(ofMany!.p10)}–${round(ofMany!.p90)}`,
+  });
+  await many.close();
+  await one.close();
+}
+
+const chosen: Record<string, string> = {};
+for (const name of grid.models) {
+  const plan = await MODELS[name]!();
+  for (const slots of grid.slots) {
+    const gpu = await openEngine(plan, slots);
+    adapter = gpu.info.device;
+    chosen[`${name} ${slots}`] = gpu.kernels.map(choiceName).join(", ");
+    for (const density of grid.densities) await measureCell(name, plan, gpu, density);
+    await gpu.close();
+    console.log(`${name}, ${slots} slots: ${chosen[`${name} ${slots}`]}`);
+  }
+  await measureActive(name, plan);
+}
+
+/** Geometric means of the ratio to plain events, by executor. */
+const means = Object.fromEntries(
+  [...new Set(rows.map(({ executor }) => executor as string))].map((executor) => {
+    const ratios = rows.filter((row) => row["executor"] === executor)
+      .map((row) => Math.log(row["÷ plain events"] as number));
+    return [executor, round(Math.exp(ratios.reduce((a, b) => a + b) / ratios.length))];
+  }),
+);
+console.log("geometric mean of ÷ plain events:", means);
+console.table(active);
 await keep(`engine.${runtime.name}`, {
   bench: "engine",
   setting: {
-    model: plan.name,
     frame: FRAME,
-    density: DENSITY,
     repeats: REPEATS,
     runtime: runtimeName,
     adapter,
+    kernels: chosen,
+    "geometric mean ÷ plain events": means,
+    "one active row of 64": active,
   },
   rows,
-});
+}, { kept: !grid.filtered });
+process.exit(0);

@@ -1,62 +1,56 @@
 /**
- * Question: which kernels run a model fastest on this adapter: one dispatch a layer, or fused frames of
- * 8, 16, 32 or 64 lanes? 700-256-128-20, frames of 10 steps, interleaved. All give the same bits.
+ * Question: which choice of kernels runs a model fastest on this adapter, and does the tuner find it?
+ * Every choice that the tuner may make, forced, interleaved; all give the same bits. Frames of 10 steps.
+ * `--model`, `--slots` and `--density` run a part.
  */
-import type { BatchRow } from "../src/engine/executor.ts";
-import { GpuExecutor, openDevice } from "../src/engine/mod.ts";
-import { findGpu, readbackVerdict, runtime } from "../src/runtime/mod.ts";
-import { mlp, Random, spikes } from "./models.ts";
+import { choiceName, kernelCandidates } from "../src/engine/mod.ts";
+import { runtime } from "../src/runtime/mod.ts";
+import { batchOf, FRAME, gridOf, openEngine, REPEATS } from "./grid.ts";
+import { MODELS, Random } from "./models.ts";
 import { interleave, keep, round, runtimeName } from "./support.ts";
 
-const FRAME = 10;
-const REPEATS = 15;
-const plan = mlp([700, 256, 128, 20]);
+const grid = gridOf([1, 64]);
 const rows: Record<string, unknown>[] = [];
 let adapter = "";
 
-const VARIANTS = [
-  { name: "layers", kernels: "layers" },
-  ...[8, 16, 32, 64].map((lanes) => ({ name: `fused ${lanes}`, kernels: "fused", lanes } as const)),
-] as const;
-
-for (const slots of [1, 8, 64]) {
-  for (const density of [0.01, 0.05, 0.2]) {
-    const random = new Random(5);
-    const batch: BatchRow[] = Array.from({ length: slots }, (_, slot) => ({
-      slot,
-      steps: FRAME,
-      fresh: false,
-      input: spikes(random, FRAME * plan.sampleSize, density),
-    }));
-    const executors = await Promise.all(VARIANTS.map(async ({ name, ...options }) => {
-      const open = await openDevice((await findGpu()).gpu);
-      adapter = open.name;
-      const { name: host, version } = runtime;
-      const readback = await readbackVerdict({ runtime: host, version, adapter });
-      const size = { slots, frame: FRAME, readback, numerics: "bench" };
-      return { name, executor: await GpuExecutor.create(plan, open, { ...size, ...options }) };
-    }));
-    const measured = await interleave(
-      executors.map(({ name, executor }) => ({
-        name,
-        run: async () => void await executor.step(batch),
-      })),
-      REPEATS,
-    );
-    const base = measured[0]!.median;
-    rows.push({
-      slots,
-      density,
-      "layers ms": round(base),
-      ...Object.fromEntries(
-        measured.slice(1).map(({ name, median }) => [`${name} ×`, round(base / median, 2)]),
-      ),
-    });
-    for (const { executor } of executors) await executor.close();
+for (const name of grid.models) {
+  const plan = await MODELS[name]!();
+  for (const slots of grid.slots) {
+    const tuned = await openEngine(plan, slots);
+    const { device, software } = tuned.info;
+    adapter = device;
+    const engines = new Map([["tuned", tuned]]);
+    for (const choice of kernelCandidates({ name: device, software })) {
+      // A plan without a fused kernel refuses that choice; the others run.
+      const engine = await openEngine(plan, slots, choice).catch(() => null);
+      if (engine !== null) engines.set(choiceName(choice), engine);
+    }
+    for (const density of grid.densities) {
+      const batch = batchOf(plan, slots, density, new Random(5));
+      const measured = await interleave(
+        [...engines].map(([name, engine]) => ({
+          name,
+          run: async () => void await engine.step(batch),
+        })),
+        REPEATS,
+      );
+      for (const { name: kernels, median, p10, p90 } of measured) {
+        rows.push({
+          model: name,
+          slots,
+          density,
+          kernels,
+          "ms a step": round(median),
+          "p10–p90": `${round(p10)}–${round(p90)}`,
+          "÷ tuned": round(measured[0]!.median / median, 2),
+        });
+      }
+    }
+    for (const engine of engines.values()) await engine.close();
   }
 }
 await keep(`kernels.${runtime.name}`, {
   bench: "kernels",
-  setting: { model: plan.name, frame: FRAME, repeats: REPEATS, runtime: runtimeName, adapter },
+  setting: { frame: FRAME, repeats: REPEATS, runtime: runtimeName, adapter },
   rows,
-});
+}, { kept: !grid.filtered });

@@ -52,9 +52,10 @@ export interface Report {
   readonly rows: readonly Record<string, unknown>[];
 }
 
-/** Prints the rows as a table and keeps them in bench/results/<name>.json. */
-export async function keep(name: string, report: Report): Promise<void> {
+/** Prints the rows as a table and keeps them in bench/results/<name>.json, where all of them ran. */
+export async function keep(name: string, report: Report, { kept = true } = {}): Promise<void> {
   console.table(report.rows);
+  if (!kept) return;
   const folder = new URL("./results/", import.meta.url);
   await mkdir(folder, { recursive: true });
   const machine = `${cpus().length} × ${cpus()[0]?.model ?? "unknown"}`;

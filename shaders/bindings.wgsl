@@ -1,4 +1,5 @@
-// What every kernel sees: the bindings, one row of the batch, and one pass over a run of time steps.
+// What every kernel sees: the bindings (weights: weights_*.wgsl), one row of the batch, and one pass over
+// a run of time steps.
 // Constants STATE_WORDS, SCRATCH_WORDS and HEADER_WORDS come from the compiler.
 struct Pass {
   zero: u32, // always 0; see exact()
@@ -8,7 +9,6 @@ struct Pass {
   output_words: u32, // words of output a row
 }
 
-@group(0) @binding(0) var<storage, read> weights: array<vec4f>;
 @group(0) @binding(1) var<storage, read> coefs: array<f32>;
 @group(0) @binding(2) var<storage, read_write> state: array<u32>;
 @group(0) @binding(3) var<storage, read_write> rings: array<u32>;

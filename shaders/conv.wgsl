@@ -26,7 +26,7 @@ fn sum(quad: u32, start: vec4f) -> vec4f {
         let x = source_value((channel * IN_H + u32(iy)) * IN_W + u32(ix));
         if (x != 0.0) {
           let tap = (channel * KERNEL_H + ky) * KERNEL_W + kx;
-          total += exact4(x * weights[WEIGHTS + tap * GROUP_QUADS + channels % GROUP_QUADS]);
+          total += exact4(x * weight(WEIGHTS + tap * GROUP_QUADS + channels % GROUP_QUADS));
         }
       }
     }

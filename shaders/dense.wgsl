@@ -11,7 +11,7 @@ fn sum(quad: u32, start: vec4f) -> vec4f {
       var word = source_word(k);
       while (word != 0u) {
         let input = k * 32u + firstTrailingBit(word);
-        total += weights[WEIGHTS + base + input * BLOCK_QUADS];
+        total += weight(WEIGHTS + base + input * BLOCK_QUADS);
         word &= word - 1u;
       }
     }
@@ -21,7 +21,7 @@ fn sum(quad: u32, start: vec4f) -> vec4f {
   for (var input = SEGMENT_BEGIN * 32u; input < end; input++) {
     let x = source_value(block * INPUTS + input);
     if (x != 0.0) {
-      total += exact4(x * weights[WEIGHTS + base + input * BLOCK_QUADS]);
+      total += exact4(x * weight(WEIGHTS + base + input * BLOCK_QUADS));
     }
   }
   return total;

@@ -81,8 +81,14 @@ async function openWebGpu(plan: Plan, { slots, frame }: ChooseOptions): Promise<
   const { name, version } = runtime;
   const readback = await readbackVerdict({ runtime: name, version, adapter: open.name });
   const numerics = `${open.name}/${name} ${version}`;
-  const executor = await GpuExecutor.create(plan, open, { slots, frame, readback, numerics });
-  const verdict = await goldenFrame(executor);
+  const executor = await GpuExecutor.create(plan, open, {
+    slots,
+    frame,
+    readback,
+    numerics,
+    tune: true,
+  });
+  const verdict = await goldenFrame(executor, executor.waysToRun());
   if (verdict === "wrong") {
     await executor.close();
     throw new GanglionError(

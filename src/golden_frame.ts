@@ -18,9 +18,13 @@ const OUTLIERS_MAX = 0.02;
 
 /**
  * Runs two frames in the first and the last slot: one begins with everything on at once and goes on
- * with mixed values, the other the other way round.
+ * with mixed values, the other the other way round. All values are recorded first; then nothing is, as in
+ * service, once in every one of `ways`, each of which makes the executor run in another way.
  */
-export async function goldenFrame(executor: Executor): Promise<Verdict> {
+export async function goldenFrame(
+  executor: Executor,
+  ways: readonly (() => void)[] = [() => {}],
+): Promise<Verdict> {
   const { plan, slots } = executor;
   const steps = goldenSteps(plan, executor.frame);
   const reference = new ReferenceExecutor(plan, { slots, frame: executor.frame });
@@ -28,25 +32,36 @@ export async function goldenFrame(executor: Executor): Promise<Verdict> {
   const mixed = mixedInput(steps * plan.sampleSize);
   const record = probesOf(plan).map(({ name }) => name);
   const used = slots === 1 ? [0] : [0, slots - 1];
-  const verdicts: Verdict[] = [];
-  for (const round of [0, 1]) {
-    const batch = used.map((slot, i): BatchRow => {
+  const rounds = [0, 1].map((round) =>
+    used.map((slot, i): BatchRow => {
       const input = round === i ? ones : mixed;
       return { slot, steps, fresh: round === 0, input, record };
-    });
-    const [wanted, given] = await Promise.all([reference.step(batch), executor.step(batch)]);
-    assert(wanted.length === given.length, "one result a row");
-    verdicts.push(...wanted.map((result, i) => compareRows(result, given[i]!)));
-  }
-  for (const slot of used) {
-    const states = await Promise.all([reference.readState(slot), executor.readState(slot)]);
-    verdicts.push(compareStates(...states));
+    })
+  );
+  const wanted: RowResult[][] = [];
+  for (const batch of rounds) wanted.push(await reference.step(batch));
+  const states = await Promise.all(used.map((slot) => reference.readState(slot)));
+  const verdicts: Verdict[] = [];
+  for (const [k, way] of [ways[0]!, ...ways].entries()) {
+    way();
+    for (const [round, batch] of rounds.entries()) {
+      const given = await executor.step(k === 0 ? batch : batch.map(withoutRecord));
+      assert(wanted[round]!.length === given.length, "one result a row");
+      verdicts.push(...wanted[round]!.map((result, i) => compareRows(result, given[i]!, k === 0)));
+    }
+    for (const [i, slot] of used.entries()) {
+      verdicts.push(compareStates(states[i]!, await executor.readState(slot)));
+    }
   }
   return verdicts.reduce(worse);
 }
 
-function compareRows(wanted: RowResult, given: RowResult): Verdict {
-  const probes = Object.keys(wanted.probes).map((name) =>
+function withoutRecord({ slot, steps, fresh, input }: BatchRow): BatchRow {
+  return { slot, steps, fresh, input };
+}
+
+function compareRows(wanted: RowResult, given: RowResult, recorded: boolean): Verdict {
+  const probes = Object.keys(recorded ? wanted.probes : {}).map((name) =>
     compare(wanted.probes[name]!, given.probes[name])
   );
   return [compare(wanted.output, given.output), ...probes].reduce(worse);

@@ -5,7 +5,9 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import process from "node:process";
-import { type Kernel, KernelWriter, OUTPUT_BEGIN } from "../src/engine/kernels.ts";
+import { type Kernel, OUTPUT_BEGIN } from "../src/engine/kernel_text.ts";
+import { KernelWriter } from "../src/engine/kernels.ts";
+import { defaultChoice } from "../src/engine/choice.ts";
 import { writeFused } from "../src/engine/fused.ts";
 import { layOut } from "../src/engine/layout.ts";
 import { openDevice } from "../src/engine/mod.ts";
@@ -19,7 +21,7 @@ import { type LayerName, mlpPlan } from "../tests/support/plans.ts";
 const problems: string[] = [];
 
 /** Files without a twin of their own: what all kernels share. */
-const SHARED = ["bindings", "numeric"];
+const SHARED = ["bindings", "numeric", "weights_buffer", "weights_texture"];
 
 function checkFiles(): void {
   const folder = new URL("../shaders/", import.meta.url);
@@ -41,7 +43,15 @@ function kernelsOf(plan: Plan): Kernel[] {
   const layout = layOut(plan, { slots: 4, frame: 20 });
   const parameters = packParameters(plan);
   const writer = new KernelWriter(layout, parameters);
-  const fused = [8, 64].flatMap((lanes) => writeFused(layout, parameters, lanes)?.kernel ?? []);
+  const fused = [true, false].map((software) => defaultChoice({ software, name: "" })).flatMap((
+    choice,
+  ) =>
+    (["buffer", "texture"] as const).flatMap((weights) =>
+      (["bits", "tlist"] as const).flatMap((input) =>
+        writeFused(layout, parameters, { ...choice, weights, input })?.kernel ?? []
+      )
+    )
+  );
   const layers = plan.nodes.slice(1).flatMap((node) => {
     const recorded = node.state.filter(({ type, name }) => type === "f32" && name !== "last");
     const probes = recorded.map(({ name }) => ({ field: name, offset: OUTPUT_BEGIN }));

@@ -1,39 +1,20 @@
 /**
  * The fused skeleton: one workgroup a row runs all layers and all steps of a tile in one dispatch; what
- * travels between layers stays in workgroup memory. For plans of dense and elementwise nodes, cycles
- * included; anything else, and whatever does not fit, takes the per-layer kernels. The order of
- * operations is the same, so the bits are.
- *
- * Words: a *population* is an elementwise node with the dense nodes that feed it and only it. One
- * invocation carries a *group* of up to 32 neighbouring elements: it owns a word of spikes.
+ * travels between layers stays in workgroup memory. For plans of dense, elementwise, convolution and pool
+ * nodes, cycles included; anything else, and whatever does not fit, takes the per-layer kernels. The
+ * order of operations is the same, so the bits are. fused_plan.ts says what runs where; fused_terms.ts
+ * and fused_windows.ts write the sums.
  */
-import { layerNamed, type PointwiseLayer } from "../layers/mod.ts";
-import type { DenseOp, PlanEdge, PlanNode, PointwiseOp } from "../model/plan.ts";
-import { joinKernel, type Kernel, OUTPUT_BEGIN, restLiteral, TURNS_MAX } from "./kernels.ts";
-import { layerTexts, shareNames } from "./layer_texts.ts";
+import skeleton from "../../shaders/skeleton_fused.wgsl" with { type: "text" };
+import { layerNamed } from "../layers/mod.ts";
+import type { PlanBlock } from "../model/plan.ts";
+import type { KernelChoice } from "./choice.ts";
+import { type FusedPlan, planFused, type Population, type Stage } from "./fused_plan.ts";
+import { type Held, TermWriter } from "./fused_terms.ts";
+import { joinKernel, type Kernel, OUTPUT_BEGIN, restLiteral } from "./kernel_text.ts";
+import { layerTexts } from "./layer_texts.ts";
 import type { Layout } from "./layout.ts";
-import { type Parameters, quadsOf } from "./parameters.ts";
-
-/** Workgroup memory that every device has. */
-const SHARED_WORDS_MAX = 16_384 / 4;
-const TILE_STEPS_MAX = 16;
-const GROUP_QUADS_MAX = 8;
-
-/** What is added up for a population: a dense node's output, or an edge as it is. */
-type Term =
-  | { readonly node: PlanNode; readonly op: DenseOp; readonly source: PlanEdge }
-  | { readonly node: null; readonly source: PlanEdge };
-
-interface Population {
-  readonly node: PlanNode;
-  readonly op: PointwiseOp;
-  readonly terms: readonly Term[];
-  /** Quads of elements a group, and groups in all. */
-  readonly quads: number;
-  readonly groups: number;
-  /** Words of workgroup memory a step: one a group of spikes, or one a value. */
-  readonly width: number;
-}
+import type { Parameters } from "./parameters.ts";
 
 export interface FusedKernel {
   readonly kernel: Kernel;
@@ -41,177 +22,82 @@ export interface FusedKernel {
   readonly tile: number;
 }
 
-/**
- * The plan's fused kernel for workgroups of at most `lanes` invocations, or null when the plan is of
- * another kind or does not fit. Few lanes with many elements each suit software drivers, the reverse
- * suits GPUs; the bits are the same.
- */
+/** The plan's fused kernel, or null when the plan is of another kind or does not fit. */
 export function writeFused(
   layout: Layout,
   parameters: Parameters,
-  lanes: number,
+  choice: KernelChoice,
 ): FusedKernel | null {
-  const populations = populationsOf(layout, lanes);
-  if (populations === null || shareNames(layersOf(populations))) return null;
-  const turns = turnsPerStep(populations, layout, lanes);
-  const width = populations.reduce((sum, each) => sum + each.width, 0);
-  const tile = Math.min(
-    layout.frame,
-    TILE_STEPS_MAX,
-    Math.floor(TURNS_MAX / turns),
-    Math.floor(SHARED_WORDS_MAX / width),
-  );
-  if (tile < 1) return null;
-  return {
-    kernel: new FusedWriter(layout, parameters, populations, { tile, lanes }).write(),
-    tile,
-  };
+  const fused = planFused(layout, choice);
+  if (fused === null) return null;
+  return { kernel: new FusedWriter(layout, parameters, fused, choice).write(), tile: fused.tile };
 }
 
-function populationsOf({ plan }: Layout, lanes: number): Population[] | null {
-  const reads = (index: number) =>
-    plan.nodes.flatMap(({ op, inputs }) =>
-      inputs.filter(({ from }) => from === index).map(() => op)
-    );
-  const populations: Population[] = [];
-  for (const node of plan.nodes.slice(1)) {
-    if (node.op.op === "dense") {
-      const [reader, ...others] = reads(node.index);
-      const inlined = reader?.op === "pointwise" && others.length === 0 &&
-        node.op.blocks === 1 && node.index !== plan.output && node.state.length === 0;
-      if (!inlined) return null;
-    } else if (node.op.op === "pointwise") {
-      const terms = node.inputs.map((edge): Term => {
-        const source = plan.nodes[edge.from]!;
-        return source.op.op === "dense"
-          ? { node: source, op: source.op, source: source.inputs[0]! }
-          : { node: null, source: edge };
-      });
-      populations.push({ node, op: node.op, terms, ...groupsOf(node, lanes) });
-    } else return null;
-  }
-  return populations;
-}
-
-/**
- * Enough quads a group that every lane has one group, as far as 32 elements go. Spikes that are kept
- * for a late edge are packed as the state keeps them, 32 a word.
- */
-function groupsOf(
-  node: PlanNode,
-  lanes: number,
-): Pick<Population, "quads" | "groups" | "width"> {
-  const all = Math.ceil(node.size / 4);
-  const isKept = node.kind === "spike" && node.state.some(({ name }) => name === "last");
-  const quads = Math.min(GROUP_QUADS_MAX, isKept ? all : Math.ceil(all / lanes));
-  const groups = Math.ceil(node.size / (quads * 4));
-  return { quads, groups, width: node.kind === "spike" ? groups : node.size };
-}
-
-/** Loop turns of the busiest invocation in one step, everything on. */
-function turnsPerStep(
-  populations: readonly Population[],
-  { plan }: Layout,
-  lanes: number,
-): number {
-  return populations.reduce((sum, { terms, groups, quads }) => {
-    const perGroup = terms.reduce((turns, { node, source }) => {
-      if (node === null) return turns;
-      const { size } = plan.nodes[source.from]!;
-      return turns + size + Math.ceil(size / 4) + 1;
-    }, quads * 4 * 3 + 2);
-    return sum + Math.ceil(groups / lanes) * perGroup;
-  }, 2);
-}
-
-function layersOf(populations: readonly Population[]): PointwiseLayer[] {
-  return [...new Set(populations.map(({ op }) => layerNamed(op.layer)))];
+/** The texts of one population: run in this order, `step` once a time step. */
+interface Pieces {
+  /** Loads state and what does not change from step to step. */
+  readonly open: string;
+  readonly step: string;
+  readonly shut: string;
 }
 
 class FusedWriter {
   readonly #layout: Layout;
   readonly #parameters: Parameters;
-  readonly #populations: readonly Population[];
-  readonly #lanes: number;
-  /** By node: its population, and the first word of its values in workgroup memory, [tile][width]. */
-  readonly #shared = new Map<number, Population & { base: number }>();
-  #sharedWords = 0;
+  readonly #fused: FusedPlan;
+  readonly #choice: KernelChoice;
+  readonly #held = new Map<number, Held>();
+  readonly #terms: TermWriter;
+  readonly #sharedWords: number;
 
-  constructor(
-    layout: Layout,
-    parameters: Parameters,
-    populations: readonly Population[],
-    { tile, lanes }: { tile: number; lanes: number },
-  ) {
+  constructor(layout: Layout, parameters: Parameters, fused: FusedPlan, choice: KernelChoice) {
     this.#layout = layout;
     this.#parameters = parameters;
-    this.#populations = populations;
-    this.#lanes = lanes;
-    for (const population of populations) {
-      this.#shared.set(population.node.index, { ...population, base: this.#sharedWords });
-      this.#sharedWords += population.width * tile;
+    this.#fused = fused;
+    this.#choice = choice;
+    let words = 0;
+    for (const stage of fused.stages) {
+      this.#held.set(stage.node.index, { stage, base: words });
+      words += stage.width * fused.tile;
     }
+    this.#sharedWords = words;
+    this.#terms = new TermWriter(layout, parameters, this.#held, fused.tile, choice.input);
   }
 
   write(): Kernel {
-    const layers = layersOf(this.#populations);
-    const code = joinKernel(this.#layout, {}, [
+    const { layers, stages } = this.#fused;
+    const { inputWords, inputBitWords } = this.#layout;
+    const constants = {
+      HELD_WORDS: Math.max(1, this.#sharedWords),
+      INPUT_WORDS: inputWords,
+      INPUT_BIT_WORDS: inputBitWords,
+    };
+    const code = joinKernel(this.#layout, this.#parameters, this.#choice.weights, constants, [
       layerTexts(layers),
-      `var<workgroup> held_values: array<u32, ${Math.max(1, this.#sharedWords)}>;
-var<private> sums: array<vec4f, ${GROUP_QUADS_MAX}>;
-
-fn input_value(row: Row, t: u32, i: u32) -> f32 {
-  if (row.bits) {
-    let word = upload[row.input + t * ${this.#layout.inputBitWords}u + (i >> 5u)];
-    return f32((word >> (i & 31u)) & 1u);
-  }
-  return bitcast<f32>(upload[row.input + t * ${this.#layout.inputWords}u + i]);
-}
-
-// A node's output of the step before: from the state in the first step of a pass.
-fn late_word(row: Row, t: u32, base: u32, width: u32, last: u32, w: u32) -> u32 {
-  if (t == now.begin) {
-    return select(state[row.read + last + w], 0u, row.rest);
-  }
-  return held_values[base + (t - 1u - now.begin) * width + w];
-}
-`,
-      ...this.#populations.map((population) => this.#population(population)),
+      skeleton,
+      ...stages.flatMap((stage) => stage.kind === "pool" ? [] : [this.#stepFunction(stage)]),
+      ...this.#terms.functions(stages),
       this.#main(),
     ]);
     return { label: "frame", code, groups: 1, perStep: false, layers };
   }
 
   #main(): string {
-    const workgroup = this.#lanes;
-    const run = (population: Population, begin: string, end: string, rest: string, read: string) =>
-      `for (var g = lane; g < ${population.groups}u; g += ${workgroup}u) {
-    population_${population.node.index}(row, g, ${begin}, ${end}, ${rest}, ${read});
-  }
-  workgroupBarrier();`;
-    const blocks = this.#layout.plan.blocks.map(({ kind, nodes }) => {
-      const members = this.#populations.filter(({ node }) => nodes.includes(node.index));
-      if (kind === "feedforward") {
-        return members.map((each) => run(each, "now.begin", "end", "row.rest", "row.read"))
-          .join("\n  ");
-      }
-      const steps = members.map((each) => run(each, "t", "t + 1u", "row.rest && first", "read"));
-      return `for (var t = now.begin; t < end; t++) {
-  let first = t == now.begin;
-  let read = select(row.write, row.read, first);
-  ${steps.join("\n  ")}
-  }`;
-    });
-    return `@compute @workgroup_size(${workgroup}, 1, 1)
+    const { lanes } = this.#fused;
+    const blocks = this.#layout.plan.blocks.map((block) =>
+      block.kind === "feedforward" ? this.#feedforward(block) : this.#cycle(block)
+    );
+    return `@compute @workgroup_size(${lanes}, 1, 1)
 fn main(
-  @builtin(workgroup_id) group: vec3u,
+  @builtin(workgroup_id) workgroup: vec3u,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  let row = load_row(group.z);
+  let row = load_row(workgroup.z);
+  let begin = now.begin;
   let end = min(now.end, row.steps);
-  ${blocks.join("\n  ")}
-  ${this.#commits(workgroup).join("\n  ")}
-  if (lane == 0u && now.begin < end && end == row.steps) {
+${blocks.join("\n")}
+${this.#commits().join("\n")}
+  if (lane == 0u && begin < end && end == row.steps) {
     output[row.output] = upload[0];
     output[row.output + 1u] = row.steps;
     output[row.output + 2u] = row.slot;
@@ -220,164 +106,190 @@ fn main(
 `;
   }
 
+  #membersOf({ nodes }: PlanBlock): Stage[] {
+    return this.#fused.stages.filter(({ node }) => nodes.includes(node.index));
+  }
+
+  /** Each population runs all steps before the next one begins. */
+  #feedforward(block: PlanBlock): string {
+    return this.#membersOf(block).map((stage) => {
+      const { open, step, shut } = this.#pieces(stage);
+      return `  for (var group = lane; group < ${stage.groups}u && begin < end; ` +
+        `group += ${this.#fused.lanes}u) {
+${open}
+    for (var t = begin; t < end; t++) {
+${step}
+    }
+${shut}
+  }
+  workgroupBarrier();`;
+    }).join("\n");
+  }
+
+  /** All populations of a cycle run one step before any runs the next; each group has its own lane. */
+  #cycle(block: PlanBlock): string {
+    const members = this.#membersOf(block).map((stage) => ({
+      guard: `lane < ${stage.groups}u && begin < end`,
+      ...this.#pieces(stage),
+    }));
+    const steps = members.map(({ guard, step }) =>
+      `    if (${guard}) {\n${step}\n    }\n    workgroupBarrier();`
+    );
+    return `  {
+    let group = lane;
+${members.map(({ open }) => open).join("\n")}
+    for (var t = begin; t < end; t++) {
+${steps.join("\n")}
+    }
+${members.map(({ guard, shut }) => `    if (${guard}) {\n${shut}\n    }`).join("\n")}
+  }`;
+  }
+
   /** Keeps what late edges read in the next pass, once every node has run its steps. */
-  #commits(workgroup: number): string[] {
-    return this.#populations.flatMap(({ node }) => {
-      const last = node.state.find(({ name }) => name === "last");
+  #commits(): string[] {
+    return this.#fused.stages.flatMap(({ node, last, quads, width }) => {
       if (last === undefined) return [];
-      const { base, width } = this.#shared.get(node.index)!;
-      const from = `${base}u + (end - 1u - now.begin) * ${width}u`;
-      return [`for (var w = lane; w < ${width}u && now.begin < end; w += ${workgroup}u) {
-    state[row.write + ${last.offset}u + w] = held_values[${from} + w];
-  }`];
+      const { base } = this.#held.get(node.index)!;
+      const from = `${base}u + (end - 1u - begin) * ${width}u`;
+      const perWord = node.kind === "spike" ? 8 / quads : 1;
+      const words = Array.from({ length: perWord }, (_, k) => {
+        const word = `held_values[${from} + min(${perWord}u * w + ${k}u, ${width - 1}u)]`;
+        const present = width % perWord === 0 ? word : `select(${word}, 0u, ${perWord}u * w + ` +
+          `${k}u >= ${width}u)`;
+        return k === 0 ? present : `(${present} << ${k * quads * 4}u)`;
+      });
+      return [
+        `  for (var w = lane; w < ${last.words}u && begin < end; w += ${this.#fused.lanes}u) {
+    state[row.write + ${last.offset}u + w] = ${words.join(" | ")};
+  }`,
+      ];
     });
   }
 
-  /** All steps from begin to end of one group: the sums, then the layer's step element by element. */
-  #population(population: Population): string {
-    const { node, op, quads, terms } = population;
+  /** `step_<node>`: the layer's step for four elements. */
+  #stepFunction({ node, op }: Population): string {
     const layer = layerNamed(op.layer);
-    const elements = quads * 4;
-    const states = layer.state.map(({ name }) => node.state.find((each) => each.name === name)!);
-    const coefsAt = this.#parameters.coefsAt.get(node.index)!;
-    const { base, width } = this.#shared.get(node.index)!;
-    const bits = node.kind === "spike";
-    const own = `own_${node.index}`;
-    const load = states.map(({ offset, rest }, f) =>
-      `    ${own}[${f * elements}u + k] = select(` +
-      `bitcast<f32>(state[read + ${offset}u + first + k]), ${restLiteral(rest)}, rest);`
+    const states = layer.state.map((_, f) => `, s${f}: ptr<function, vec4f>`);
+    const coefs = layer.coefficients.map((_, c) => `, c${c}: vec4f`);
+    const lanes = ["x", "y", "z", "w"].map((at) =>
+      [
+        ...layer.state.map((_, f) => `  held[${f}] = (*s${f}).${at};`),
+        ...layer.coefficients.map((_, c) => `  given[${c}] = c${c}.${at};`),
+        `  y.${at} = ${layer.name}_step(x.${at}, &held, &given, ${op.mode}u);`,
+        ...layer.state.map((_, f) => `  (*s${f}).${at} = held[${f}];`),
+      ].join("\n")
     );
-    const store = states.map(({ offset }, f) =>
-      `    state[row.write + ${offset}u + first + k] = bitcast<u32>(${own}[${f * elements}u + k]);`
-    );
-    const lines = {
-      hold: states.map((_, f) => `      held[${f}] = ${own}[${f * elements}u + k];`),
-      give: layer.coefficients.map((_, c) =>
-        `      given[${c}] = coefs[${coefsAt + c * node.size}u + first + k];`
-      ),
-      keep: states.map((_, f) => `      ${own}[${f * elements}u + k] = held[${f}];`),
-    };
-    const out = node.index === this.#layout.plan.output
-      ? `      output[row.output + ${OUTPUT_BEGIN}u + t * ${node.size}u + first + k] = bitcast<u32>(y);`
-      : "";
-    const at = `${base}u + (t - now.begin) * ${width}u`;
-    const put = bits
-      ? "      word |= select(0u, 1u << k, y != 0.0);"
-      : `      held_values[${at} + first + k] = bitcast<u32>(y);`;
-    const putWord = bits ? `    held_values[${at} + group] = word;` : "";
-    return `var<private> ${own}: array<f32, ${Math.max(1, states.length * elements)}>;
-
-fn population_${node.index}(row: Row, group: u32, begin: u32, end: u32, rest: bool, read: u32) {
-  if (begin >= end) {
-    return;
-  }
-  let first = group * ${elements}u;
-  let count = min(${elements}u, ${node.size}u - first);
-  for (var k = 0u; k < count; k++) {
-${load.join("\n")}
-  }
-  for (var t = begin; t < end; t++) {
-${terms.map((term, i) => this.#term(term, i, quads)).join("\n")}
-    var word = 0u;
-    for (var k = 0u; k < count; k++) {
-      var held: array<f32, ${Math.max(1, states.length)}>;
-      var given: array<f32, ${Math.max(1, layer.coefficients.length)}>;
-${[...lines.hold, ...lines.give].join("\n")}
-      let y = ${layer.name}_step(sums[k / 4u][k % 4u], &held, &given, ${op.mode}u);
-${lines.keep.join("\n")}
-${put}
-${out}
-    }
-${putWord}
-  }
-  for (var k = 0u; k < count; k++) {
-${store.join("\n")}
-  }
+    return `fn step_${node.index}(x: vec4f${states.join("")}${coefs.join("")}) -> vec4f {
+  var y: vec4f;
+  var held: array<f32, ${Math.max(1, layer.state.length)}>;
+  var given: array<f32, ${Math.max(1, layer.coefficients.length)}>;
+${lanes.join("\n")}
+  return y;
 }
 `;
   }
 
-  /** Adds one term to `sums`, or begins them with it. */
-  #term(term: Term, position: number, quads: number): string {
+  #pieces(stage: Stage): Pieces {
+    return stage.kind === "pool"
+      ? { open: "", step: this.#terms.pool(stage), shut: "" }
+      : this.#populationPieces(stage);
+  }
+
+  #populationPieces(population: Population): Pieces {
+    const { node, op, quads, pixels } = population;
+    const layer = layerNamed(op.layer);
+    const n = node.index;
+    const elements = quads * 4;
     const each = Array.from({ length: quads }, (_, q) => q);
-    const add = (q: number, value: string) =>
-      position === 0
-        ? `      sums[${q}] = ${value};`
-        : `      sums[${q}] = exact4(sums[${q}] + ${value});`;
-    if (term.node === null) {
-      const values = each.map((q) => {
-        const lane = [0, 1, 2, 3].map((k) => this.#value(term.source, `first + ${q * 4 + k}u`));
-        return add(q, `vec4f(${lane.join(", ")})`);
-      });
-      return `    {\n${values.join("\n")}\n    }`;
-    }
-    const { node, op, source } = term;
-    const blockQuads = quadsOf(op);
-    const weights = this.#parameters.weightsAt.get(node.index)!;
-    const at = (input: string) => `${weights}u + (${input}) * ${blockQuads}u + group * ${quads}u`;
-    const spikeAdds = each.map((q) => `          l${q} += weights[at + ${q}u];`).join("\n");
-    const valueAdds = each.map((q) => `          l${q} += exact4(x * weights[at + ${q}u]);`)
-      .join("\n");
-    const from = this.#layout.plan.nodes[source.from]!;
-    const [words, perWord] = from.kind === "input"
-      ? [this.#layout.inputBitWords, 32]
-      : [this.#shared.get(from.index)!.groups, this.#shared.get(from.index)!.quads * 4];
-    const overBits = `      for (var w = 0u; w < ${words}u; w++) {
-        var word = ${this.#word(source, "w")};
-        while (word != 0u) {
-          let at = ${at(`w * ${perWord}u + firstTrailingBit(word)`)};
-${spikeAdds}
-          word &= word - 1u;
-        }
-      }`;
-    const overValues = `      for (var j = 0u; j < ${from.size}u; j++) {
-        let x = ${this.#value(source, "j")};
-        if (x != 0.0) {
-          let at = ${at("j")};
-${valueAdds}
-        }
-      }`;
-    const sum = from.kind === "spike"
-      ? overBits
-      : from.kind === "input"
-      ? `      if (row.bits) {\n${overBits}\n      } else {\n${overValues}\n      }`
-      : overValues;
-    const bias = this.#parameters.coefsAt.get(node.index)!;
-    const finish = each.map((q) => {
-      const lane = [0, 1, 2, 3].map((k) => `coefs[${bias}u + first + ${q * 4 + k}u]`);
-      const whole = op.bias === null ? `l${q}` : `exact4(l${q}) + vec4f(${lane.join(", ")})`;
-      return add(q, `snap4(${whole})`);
+    const states = layer.state.map(({ name }) => node.state.find((field) => field.name === name)!);
+    const stride = Math.max(1, pixels);
+    const channels = node.size / stride;
+    const whole = channels % elements === 0;
+    const [chunk, pixel] = pixels === 0
+      ? ["group", "0u"]
+      : [`(group / ${pixels}u)`, `group % ${pixels}u`];
+    const at4 = (q: number) => `first_${n} + ${q * 4 * stride}u, ${stride}u`;
+    const left = (q: number) => whole ? "4u" : `max(count_${n}, ${q * 4}u) - ${q * 4}u`;
+    const coefs = this.#coefficients(population);
+    const open = [
+      `    let first_${n} = ${chunk} * ${elements * stride}u + ${pixel};`,
+      `    let count_${n} = min(${elements}u, ` +
+      `${channels}u - min(${channels}u, ${chunk} * ${elements}u));`,
+      ...coefs.hoisted,
+      ...each.flatMap((q) =>
+        states.map(({ offset, rest }, f) =>
+          `    var s${f}_${n}_${q} = select(state_quad(row.read + ${offset}u + ${at4(q)}), ` +
+          `vec4f(${restLiteral(rest)}), row.rest);`
+        )
+      ),
+      ...this.#terms.open(population),
+    ];
+    const { base } = this.#held.get(n)!;
+    const at = `${base}u + (t - begin) * ${population.width}u`;
+    const spikes = node.kind === "spike";
+    const isOutput = n === this.#layout.plan.output;
+    const steps = each.map((q) => {
+      const given = [
+        `x${q}`,
+        ...states.map((_, f) => `&s${f}_${n}_${q}`),
+        ...layer.coefficients.map((_, c) => coefs.at(c, q)),
+      ];
+      const put = [
+        `      {`,
+        `        let y = step_${n}(${given.join(", ")});`,
+        spikes
+          ? `        word |= fired(y) << ${q * 4}u;`
+          : `        hold_quad(${at} + ${at4(q)}, y, ${left(q)});`,
+        ...isOutput
+          ? [
+            `        put_quad(row.output + ${OUTPUT_BEGIN}u + t * ${node.size}u + ${at4(q)}, y, ` +
+            `${left(q)});`,
+          ]
+          : [],
+        `      }`,
+      ];
+      return put.join("\n");
     });
-    return `    {
-${each.map((q) => `      var l${q} = vec4f(0.0);`).join("\n")}
-${sum}
-${finish.join("\n")}
-    }`;
+    const word = whole ? "word" : `word & (0xffffffffu >> (32u - max(1u, count_${n})))`;
+    return {
+      open: open.join("\n"),
+      step: [
+        ...each.map((q) => `      var x${q} = vec4f(0.0);`),
+        this.#terms.sums(population),
+        ...(spikes ? ["      var word = 0u;"] : []),
+        ...steps,
+        ...(spikes ? [`      held_values[${at} + group] = ${word};`] : []),
+      ].join("\n"),
+      shut: each.flatMap((q) =>
+        states.map(({ offset }, f) =>
+          `    keep_quad(row.write + ${offset}u + ${at4(q)}, s${f}_${n}_${q}, ${left(q)});`
+        )
+      ).join("\n"),
+    };
   }
 
-  /** Word `w` of a packed source at step t. */
-  #word({ from, previous }: PlanEdge, w: string): string {
-    const node = this.#layout.plan.nodes[from]!;
-    if (node.kind === "input") {
-      return `upload[row.input + t * ${this.#layout.inputBitWords}u + ${w}]`;
-    }
-    return this.#heldWord(node, previous, w);
-  }
-
-  /** Value `i` of a source at step t, as f32. */
-  #value(edge: PlanEdge, i: string): string {
-    const node = this.#layout.plan.nodes[edge.from]!;
-    if (node.kind === "input") return `input_value(row, t, ${i})`;
-    if (node.kind !== "spike") return `bitcast<f32>(${this.#heldWord(node, edge.previous, i)})`;
-    const perWord = this.#shared.get(edge.from)!.quads * 4;
-    const word = this.#heldWord(node, edge.previous, `((${i}) / ${perWord}u)`);
-    return `f32((${word} >> ((${i}) % ${perWord}u)) & 1u)`;
-  }
-
-  #heldWord(node: PlanNode, previous: boolean, w: string): string {
-    const { base, width } = this.#shared.get(node.index)!;
-    if (!previous) return `held_values[${base}u + (t - now.begin) * ${width}u + ${w}]`;
-    const { offset } = node.state.find(({ name }) => name === "last")!;
-    return `late_word(row, t, ${base}u, ${width}u, ${offset}u, ${w})`;
+  /** Coefficients are loaded once where all elements share them, or where a group is one quad. */
+  #coefficients({ node, op, quads, pixels }: Population): {
+    hoisted: string[];
+    at: (c: number, q: number) => string;
+  } {
+    const n = node.index;
+    const rowQuads = Math.ceil(node.size / 4);
+    const first = this.#parameters.quadsAt.get(n)!;
+    const row = (c: number) => op.coefficients.subarray(c * node.size, (c + 1) * node.size);
+    const shared = (c: number) => row(c).every((value) => value === row(c)[0]);
+    const scalars = this.#parameters.coefsAt.get(n)!;
+    const quad = (c: number, q: number) =>
+      pixels === 0
+        ? `weight(${first + c * rowQuads + q}u + group * ${quads}u)`
+        : `coef_quad(${scalars + c * node.size + q * 4 * pixels}u + first_${n}, ${pixels}u)`;
+    const hoisted = layerNamed(op.layer).coefficients.flatMap((_, c) => {
+      if (shared(c)) return [`    let c${c}_${n} = vec4f(weight(${first + c * rowQuads}u).x);`];
+      return quads === 1 ? [`    let c${c}_${n} = ${quad(c, 0)};`] : [];
+    });
+    return {
+      hoisted,
+      at: (c, q) => shared(c) || quads === 1 ? `c${c}_${n}` : quad(c, q),
+    };
   }
 }

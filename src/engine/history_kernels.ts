@@ -10,7 +10,7 @@ import squashText from "../../shaders/squash.wgsl" with { type: "text" };
 import { GanglionError } from "../base/errors.ts";
 import { FAST_RULES, modulates } from "../layers/mod.ts";
 import type { PlanNode, PlasticOp, TapsOp } from "../model/plan.ts";
-import type { Constants, Kernel } from "./kernels.ts";
+import type { Constants, Kernel } from "./kernel_text.ts";
 import type { Layout } from "./layout.ts";
 
 /** What a kernel is made from: the node's edges as text, its constants, and how texts are joined. */

@@ -3,12 +3,10 @@
  * accessors that join them. Pure text; every kernel depends only on the layout, so equal text is an
  * equal pipeline. Floats never appear as literals that matter: parameters are read from buffers.
  */
-import bindings from "../../shaders/bindings.wgsl" with { type: "text" };
 import convText from "../../shaders/conv.wgsl" with { type: "text" };
 import delayText from "../../shaders/delay.wgsl" with { type: "text" };
 import denseText from "../../shaders/dense.wgsl" with { type: "text" };
 import maxPoolText from "../../shaders/max_pool.wgsl" with { type: "text" };
-import numericText from "../../shaders/numeric.wgsl" with { type: "text" };
 import passOnText from "../../shaders/pass_on.wgsl" with { type: "text" };
 import poolText from "../../shaders/pool.wgsl" with { type: "text" };
 import commitSkeleton from "../../shaders/skeleton_commit.wgsl" with { type: "text" };
@@ -17,7 +15,7 @@ import linearSkeleton from "../../shaders/skeleton_linear.wgsl" with { type: "te
 import pointwiseSkeleton from "../../shaders/skeleton_pointwise.wgsl" with { type: "text" };
 import { GanglionError } from "../base/errors.ts";
 import { wordsOf } from "../base/numeric.ts";
-import { layerNamed, type PointwiseLayer } from "../layers/mod.ts";
+import { layerNamed } from "../layers/mod.ts";
 import type {
   ConvOp,
   DenseOp,
@@ -27,27 +25,12 @@ import type {
   PoolOp,
   StateField,
 } from "../model/plan.ts";
+import type { KernelChoice } from "./choice.ts";
 import { layerTexts } from "./layer_texts.ts";
 import { fanInText, type KernelParts, plasticKernel, tapsKernels } from "./history_kernels.ts";
-import {
-  type Layout,
-  OUTPUT_HEADER_WORDS,
-  UPLOAD_HEADER_WORDS,
-  UPLOAD_ROW_WORDS,
-} from "./layout.ts";
+import { type Constants, joinKernel, type Kernel, restLiteral, TURNS_MAX } from "./kernel_text.ts";
+import type { Layout } from "./layout.ts";
 import { type Parameters, quadsOf } from "./parameters.ts";
-
-export interface Kernel {
-  /** Node name and what it does, for messages and profiles. */
-  readonly label: string;
-  readonly code: string;
-  /** Workgroups along x. */
-  readonly groups: number;
-  /** True: the grid's y is the steps of the pass; false: the kernel loops over them itself. */
-  readonly perStep: boolean;
-  /** The layers whose own text is part of the code. */
-  readonly layers?: readonly PointwiseLayer[];
-}
 
 /** A state field recorded by a pointwise kernel: where it goes within a row's output. */
 export interface FieldProbe {
@@ -55,22 +38,22 @@ export interface FieldProbe {
   readonly offset: number;
 }
 
-/**
- * Loop turns an invocation may take: lavapipe ends all loops after 65,535 in silence. Longer sums are
- * cut into segments that run one after another, in the same order.
- */
-export const TURNS_MAX = 60_000;
 const WORKGROUP_MAX = 64;
-
-export type Constants = Record<string, number | boolean>;
 
 export class KernelWriter {
   readonly #layout: Layout;
   readonly #parameters: Parameters;
 
-  constructor(layout: Layout, parameters: Parameters) {
+  readonly #weights: KernelChoice["weights"];
+
+  constructor(
+    layout: Layout,
+    parameters: Parameters,
+    weights: KernelChoice["weights"] = "buffer",
+  ) {
     this.#layout = layout;
     this.#parameters = parameters;
+    this.#weights = weights;
   }
 
   /** The kernels of one node, to be run in this order. */
@@ -374,37 +357,13 @@ fn source_value(j: u32) -> f32 {
   }
 
   #join(constants: Constants, parts: readonly string[]): string {
-    return joinKernel(this.#layout, constants, parts);
+    return joinKernel(this.#layout, this.#parameters, this.#weights, constants, parts);
   }
-}
-
-/** A kernel's whole text: constants, what all kernels share, then its own parts. */
-export function joinKernel(
-  layout: Layout,
-  constants: Constants,
-  parts: readonly string[],
-): string {
-  const all: Constants = {
-    STATE_WORDS: layout.stateWords,
-    SCRATCH_WORDS: layout.scratchWords,
-    UPLOAD_HEADER_WORDS,
-    UPLOAD_ROW_WORDS,
-    ...constants,
-  };
-  const lines = Object.entries(all).map(([name, value]) =>
-    typeof value === "boolean"
-      ? `const ${name}: bool = ${value};`
-      : `const ${name}: u32 = ${value}u;`
-  );
-  return [lines.join("\n"), bindings, numericText, ...parts].join("\n");
 }
 
 function lastOf(node: PlanNode): StateField | undefined {
   return node.state.find((field) => field.name === "last");
 }
-
-/** First word behind a row's header in the output buffer, where the model's outputs begin. */
-export const OUTPUT_BEGIN = OUTPUT_HEADER_WORDS;
 
 interface LinearShape {
   readonly constants: Constants;
@@ -486,10 +445,4 @@ function workgroupOf(count: number): number {
   let size = 1;
   while (size < count && size < WORKGROUP_MAX) size *= 2;
   return size;
-}
-
-/** Rest values are data, but a select needs no rounding: their bits are given, not a decimal. */
-export function restLiteral(rest: number): string {
-  const bits = new Uint32Array(Float32Array.of(rest).buffer)[0]!;
-  return `bitcast<f32>(${bits}u)`;
 }

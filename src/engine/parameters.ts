@@ -2,10 +2,17 @@
 import type { ConvOp, DenseOp, Plan, PlasticOp, TapsOp } from "../model/plan.ts";
 
 export interface Parameters {
-  /** vec4f, node after node; each node pads its outputs to four. */
+  /** vec4f, node after node; each node pads its outputs to four. Whole rows of a texture. */
   readonly weights: Float32Array;
+  /** A row of the weights as a texture has 2^weightShift vec4s. */
+  readonly weightShift: number;
   /** By node: first vec4 of its weights. */
   readonly weightsAt: ReadonlyMap<number, number>;
+  /**
+   * By node: first vec4 of its coefficients, [coefficients][quads of elements], or of its bias, among the
+   * weights: the same numbers as in `coefs`, to be read four at once.
+   */
+  readonly quadsAt: ReadonlyMap<number, number>;
   /** Coefficients, biases, pool scales, delays (as numbers), synapses with delays, fast weights. */
   readonly coefs: Float32Array;
   /** By node: first of its coefficients. */
@@ -22,18 +29,23 @@ export function packParameters(plan: Plan): Parameters {
   const weightsAt = new Map<number, number>();
   const coefParts: Float32Array[] = [];
   const coefsAt = new Map<number, number>();
+  const quadsAt = new Map<number, number>();
   let vectors = 0;
   let scalars = 0;
-  for (const { index, op } of plan.nodes) {
+  const addVectors = (packed: Float32Array): number => {
+    weightParts.push(packed);
+    vectors += packed.length / 4;
+    return vectors - packed.length / 4;
+  };
+  for (const { index, op, size } of plan.nodes) {
     let coefs: Float32Array | null = null;
     switch (op.op) {
       case "dense":
       case "conv": {
-        const packed = padOutputs(op);
-        weightsAt.set(index, vectors);
-        weightParts.push(packed);
-        vectors += packed.length / 4;
+        const outputs = op.op === "dense" ? op.outputs : op.outChannels / op.groups;
+        weightsAt.set(index, addVectors(padRows(op.weights, outputs)));
         coefs = op.bias;
+        if (coefs !== null) quadsAt.set(index, addVectors(padRows(coefs, coefs.length)));
         break;
       }
       case "pool":
@@ -41,6 +53,7 @@ export function packParameters(plan: Plan): Parameters {
         break;
       case "pointwise":
         coefs = op.coefficients;
+        quadsAt.set(index, addVectors(padRows(coefs, size)));
         break;
       case "delay":
         coefs = Float32Array.from(op.steps);
@@ -61,9 +74,13 @@ export function packParameters(plan: Plan): Parameters {
       scalars += coefs.length;
     }
   }
+  const weightShift = Math.min(12, Math.ceil(Math.log2(Math.max(1, vectors))));
+  const rows = Math.max(1, Math.ceil(vectors / 2 ** weightShift));
   return {
-    weights: concatenate(weightParts, Math.max(4, vectors * 4)),
+    weights: concatenate(weightParts, rows * 2 ** weightShift * 4),
+    weightShift,
     weightsAt,
+    quadsAt,
     coefs: concatenate(coefParts, Math.max(4, scalars)),
     coefsAt,
   };
@@ -81,15 +98,14 @@ function plasticLength({ weights, alpha, rates }: PlasticOp): number {
   return weights.length + alpha.length + rates.length;
 }
 
-/** [rows][outputs] → [rows][quads·4], zeros behind each row. */
-function padOutputs(op: DenseOp | ConvOp): Float32Array {
-  const outputs = op.op === "dense" ? op.outputs : op.outChannels / op.groups;
-  const width = quadsOf(op) * 4;
-  if (width === outputs) return op.weights;
-  const rows = op.weights.length / outputs;
-  const padded = new Float32Array(rows * width);
+/** [rows][width] → [rows][quads·4], zeros behind each row. */
+function padRows(values: Float32Array, width: number): Float32Array {
+  const wide = Math.ceil(width / 4) * 4;
+  if (wide === width) return values;
+  const rows = values.length / width;
+  const padded = new Float32Array(rows * wide);
   for (let row = 0; row < rows; row++) {
-    padded.set(op.weights.subarray(row * outputs, (row + 1) * outputs), row * width);
+    padded.set(values.subarray(row * width, (row + 1) * width), row * wide);
   }
   return padded;
 }

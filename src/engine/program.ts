@@ -4,7 +4,8 @@
  * without `record`.
  */
 import { type PlanBlock, type Probe, probesOf } from "../model/plan.ts";
-import { type FieldProbe, type Kernel, type KernelWriter, OUTPUT_BEGIN } from "./kernels.ts";
+import { type Kernel, OUTPUT_BEGIN } from "./kernel_text.ts";
+import type { FieldProbe, KernelWriter } from "./kernels.ts";
 import type { FusedKernel } from "./fused.ts";
 import type { Layout } from "./layout.ts";
 import { shaderError } from "./shader_errors.ts";

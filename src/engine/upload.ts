@@ -3,7 +3,7 @@ import type { BatchRow } from "../engine/executor.ts";
 import { COPIES, type Layout, rowOffset, UPLOAD_HEADER_WORDS, UPLOAD_ROW_WORDS } from "./layout.ts";
 
 const FLAG_FRESH = 1;
-const FLAG_BITS = 2;
+export const FLAG_BITS = 2;
 
 export class Upload {
   readonly words: Uint32Array<ArrayBuffer>;

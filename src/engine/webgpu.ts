@@ -4,7 +4,7 @@
  * memory). A row's new state becomes its state when the stamps of the whole batch were checked.
  */
 import { assert } from "../base/assert.ts";
-import { realClock } from "../base/clock.ts";
+import { type Clock, realClock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
 import type { Plan } from "../model/plan.ts";
 import type { OpenDevice } from "./device.ts";
@@ -16,14 +16,17 @@ import type {
   RowState,
   StepPhases,
 } from "./executor.ts";
-import { type FusedKernel, writeFused } from "./fused.ts";
-import { KernelWriter, OUTPUT_BEGIN } from "./kernels.ts";
+import { candidates, type KernelChoice } from "./choice.ts";
+import { OUTPUT_BEGIN } from "./kernel_text.ts";
 import { COPIES, type Layout, layOut, type WorkingMemory } from "./layout.ts";
 import { packParameters } from "./parameters.ts";
-import { buildFused, buildProgram, PassTable, PipelineCache, type Program } from "./program.ts";
-import { Readback, type ReadbackMode } from "./readback.ts";
+import type { Program } from "./program.ts";
+import { type Loaded, ProgramSet } from "./programs.ts";
+import type { ReadbackMode } from "./readback.ts";
 import { StateAccess } from "./state_access.ts";
-import { Upload, uploadWords } from "./upload.ts";
+import { choicesOf, DENSE, pick, tune, type Tuning, untuned } from "./tuner.ts";
+import { shareOn, standIn } from "./density.ts";
+import { Upload } from "./upload.ts";
 
 export interface EngineOptions {
   readonly slots: number;
@@ -32,31 +35,11 @@ export interface EngineOptions {
   /** Numerics tag until the model was verified against the twin. */
   readonly numerics: string;
   readonly memory?: WorkingMemory;
-  /** `fused` and `layers` insist, for tests and benches; by default fused where the plan allows it. */
-  readonly kernels?: "auto" | "fused" | "layers";
-  /** Invocations a workgroup of the fused kernel; by default 8 on a software adapter, else 64. */
-  readonly lanes?: number;
-}
-
-/** Programs with recorded values kept at most; the oldest is dropped. */
-const PROGRAMS_MAX = 8;
-
-/** A program with the buffers of its step in flight. */
-interface Loaded {
-  readonly program: Program;
-  readonly output: GPUBuffer;
-  readonly group: GPUBindGroup;
-  readonly readback: Readback;
-  readonly passes: GPUBuffer;
-}
-
-interface Resident {
-  readonly weights: GPUBuffer;
-  readonly coefs: GPUBuffer;
-  readonly state: GPUBuffer;
-  readonly rings: GPUBuffer;
-  readonly upload: GPUBuffer;
-  readonly scratch: GPUBuffer;
+  /** What is forced of the kernels, for tests and benches; the rest is as the device suits. */
+  readonly kernels?: Partial<KernelChoice>;
+  /** Measures what suits this device and model, in about half a second; never together with `kernels`. */
+  readonly tune?: boolean;
+  readonly clock?: Clock;
 }
 
 export class GpuExecutor implements Executor {
@@ -66,15 +49,11 @@ export class GpuExecutor implements Executor {
   readonly lost: Promise<{ reason: string }>;
   readonly #device: GPUDevice;
   readonly #layout: Layout;
-  readonly #bindings: GPUBindGroupLayout;
-  readonly #buffers: Resident;
-  readonly #writer: KernelWriter;
-  readonly #cache: PipelineCache;
-  readonly #fused: FusedKernel | null;
+  readonly #programs: ProgramSet;
+  readonly #choices: readonly KernelChoice[];
+  #tuning: Tuning;
   readonly #upload: Upload;
   readonly #state: StateAccess;
-  readonly #mode: ReadbackMode;
-  readonly #programs = new Map<string, Loaded>();
   /** By slot: which copy of its row is committed. */
   readonly #copies: Uint8Array;
   #info: ExecutorInfo;
@@ -82,35 +61,26 @@ export class GpuExecutor implements Executor {
   #fault: string | null = null;
   #phases: StepPhases = { uploadMs: 0, computeMs: 0, readbackMs: 0 };
 
-  private constructor(plan: Plan, { device, name, software }: OpenDevice, options: EngineOptions) {
+  private constructor(plan: Plan, open: OpenDevice, options: EngineOptions) {
+    const { device, name, software } = open;
     this.plan = plan;
     this.slots = options.slots;
     this.frame = options.frame;
     this.#device = device;
-    this.#mode = options.readback;
     this.#layout = layOut(plan, options);
     this.#copies = new Uint8Array(options.slots);
-    const parameters = packParameters(plan);
-    this.#bindings = bindGroupLayout(device);
-    const layout = device.createPipelineLayout({ bindGroupLayouts: [this.#bindings] });
-    this.#cache = new PipelineCache(device, layout);
-    this.#writer = new KernelWriter(this.#layout, parameters);
-    this.#fused = options.kernels === "layers"
-      ? null
-      : writeFused(this.#layout, parameters, options.lanes ?? (software ? 8 : 64));
-    if (options.kernels === "fused" && this.#fused === null) {
-      throw new GanglionError("model_unsupported", "This plan has no fused kernel");
-    }
-    this.#buffers = createBuffers(device, this.#layout, parameters.weights, parameters.coefs);
+    this.#programs = new ProgramSet(device, this.#layout, options.readback);
+    this.#choices = this.#possible(open, options.kernels);
+    this.#tuning = untuned(this.#choices[0]!);
+    const { state, rings } = this.#programs.resident;
     this.#upload = new Upload(this.#layout);
-    this.#state = new StateAccess(device, this.#layout, this.#buffers.state, this.#buffers.rings);
+    this.#state = new StateAccess(device, this.#layout, state, rings);
     this.#info = {
       kind: "webgpu",
       device: name,
       software,
       numerics: options.numerics,
-      stateBytes: this.#buffers.state.size +
-        (this.#layout.ringWords > 0 ? this.#buffers.rings.size : 0),
+      stateBytes: state.size + (this.#layout.ringWords > 0 ? rings.size : 0),
     };
     this.lost = device.lost.then(({ message }) => ({ reason: message }));
     device.addEventListener?.("uncapturederror", (event) => {
@@ -122,7 +92,10 @@ export class GpuExecutor implements Executor {
   static async create(plan: Plan, open: OpenDevice, options: EngineOptions): Promise<GpuExecutor> {
     checkFits(plan, open, options);
     const executor = new GpuExecutor(plan, open, options);
-    await executor.#load([]);
+    const { clock = realClock } = options;
+    const begin = clock.now();
+    await executor.#programs.load(executor.#choices[0]!);
+    if (options.tune) await executor.#tune(open, clock, clock.now() - begin);
     return executor;
   }
 
@@ -139,14 +112,31 @@ export class GpuExecutor implements Executor {
     this.#info = { ...this.#info, numerics };
   }
 
+  /** The kernels in use: one choice, or several where what runs depends on the batch. */
+  get kernels(): readonly KernelChoice[] {
+    return choicesOf(this.#tuning);
+  }
+
+  /** Each sets one way to run whatever the batch; the last lets the batch decide again. */
+  waysToRun(): (() => void)[] {
+    const tuning = this.#tuning;
+    const ways = this.kernels.map((choice) => () => {
+      this.#tuning = untuned(choice);
+    });
+    const all = () => {
+      this.#tuning = tuning;
+    };
+    return ways.length === 1 ? ways : [...ways, all];
+  }
+
   async step(batch: readonly BatchRow[]): Promise<RowResult[]> {
     const names = new Set(batch.flatMap((row) => row.record ?? []));
-    const loaded = await this.#load([...names].sort());
+    const record = [...names].sort();
     const results: RowResult[] = [];
     this.#phases = { uploadMs: 0, computeMs: 0, readbackMs: 0 };
     for (let at = 0; at < batch.length; at += this.#layout.rowsMax) {
       const rows = batch.slice(at, at + this.#layout.rowsMax);
-      results.push(...await this.#run(loaded, rows));
+      results.push(...await this.#run(rows, record));
     }
     for (const { slot } of batch) this.#copies[slot] = (this.#copies[slot]! + 1) % COPIES;
     return results;
@@ -162,23 +152,24 @@ export class GpuExecutor implements Executor {
   }
 
   async close(): Promise<void> {
-    for (const { readback, output, passes } of this.#programs.values()) {
-      readback.destroy();
-      output.destroy();
-      passes.destroy();
-    }
-    this.#programs.clear();
-    for (const buffer of Object.values(this.#buffers) as GPUBuffer[]) buffer.destroy();
+    this.#programs.destroy();
     this.#device.destroy();
     await this.#device.lost;
   }
 
-  async #run(loaded: Loaded, rows: readonly BatchRow[]): Promise<RowResult[]> {
-    const { program, readback, output } = loaded;
+  async #run(
+    rows: readonly BatchRow[],
+    record: readonly string[],
+    forced?: KernelChoice,
+  ): Promise<RowResult[]> {
     const begin = realClock.now();
     const generation = this.#generation = (this.#generation + 1) >>> 0;
     const words = this.#upload.pack(rows, this.#copies, generation);
-    this.#device.queue.writeBuffer(this.#buffers.upload, 0, this.#upload.words, 0, words);
+    const isDense = () => shareOn(this.#layout, this.#upload.words, rows.length) >= DENSE;
+    const choice = forced ?? pick(this.#tuning, rows.length, isDense);
+    const loaded = await this.#programs.load(choice, record);
+    const { program, readback, output } = loaded;
+    this.#device.queue.writeBuffer(this.#programs.resident.upload, 0, this.#upload.words, 0, words);
     const uploaded = realClock.now();
     const encoder = this.#device.createCommandEncoder();
     this.#encode(encoder, loaded, rows);
@@ -207,6 +198,35 @@ export class GpuExecutor implements Executor {
       readbackMs: readbackMs + realClock.now() - readback.mappedAtMs,
     };
     return results;
+  }
+
+  /** The choices that this plan and device have, the best guess first; what is forced stands. */
+  #possible(open: OpenDevice, forced: Partial<KernelChoice> = {}): KernelChoice[] {
+    const all = candidates(open).map((choice) => ({ ...choice, ...forced }));
+    const possible = all.filter((choice) =>
+      choice.path === "layers" || this.#programs.fuses(choice)
+    );
+    if (possible.length > 0) return possible;
+    if (forced.path === "fused") {
+      throw new GanglionError("model_unsupported", "This plan has no fused kernel");
+    }
+    return [{ ...all[0]!, path: "layers" }];
+  }
+
+  async #tune({ name }: OpenDevice, clock: Clock, compiledInMs: number): Promise<void> {
+    const { plan, slots, frame } = this;
+    this.#tuning = await tune(`${name}\n${plan.digest}\n${slots}\n${frame}`, {
+      clock,
+      compiledInMs,
+      slots: Math.min(slots, this.#layout.rowsMax),
+      candidates: this.#choices,
+      compile: async (choice) => void await this.#programs.load(choice),
+      run: async (choice, rows, density) => {
+        await this.#run(standIn(plan, frame, rows, density), [], choice);
+      },
+    });
+    this.#programs.keepOnly(this.kernels);
+    await Promise.all(this.kernels.map((choice) => this.#programs.load(choice)));
   }
 
   #result(program: Program, row: BatchRow, read: Uint32Array, at: number): RowResult {
@@ -244,100 +264,6 @@ export class GpuExecutor implements Executor {
     }
     pass.end();
   }
-
-  async #load(record: readonly string[]): Promise<Loaded> {
-    const key = record.join("\n");
-    const held = this.#programs.get(key);
-    if (held !== undefined) return held;
-    const device = this.#device;
-    const program = record.length === 0 && this.#fused !== null
-      ? await buildFused(this.#layout, this.#fused, this.#cache)
-      : await buildProgram(this.#layout, this.#writer, this.#cache, record);
-    const bytes = program.outputWords * 4 * this.#layout.rowsMax;
-    const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC;
-    const output = device.createBuffer({ label: "output", size: bytes, usage });
-    const passes = device.createBuffer({
-      label: "passes",
-      size: program.passes.words.byteLength,
-      usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
-    });
-    device.queue.writeBuffer(passes, 0, program.passes.words.slice());
-    const { weights, coefs, state, rings, upload, scratch } = this.#buffers;
-    const group = device.createBindGroup({
-      layout: this.#bindings,
-      entries: [
-        ...[weights, coefs, state, rings, upload, scratch, output].map((buffer, binding) => ({
-          binding,
-          resource: { buffer },
-        })),
-        { binding: 7, resource: { buffer: passes, size: PassTable.bindingBytes } },
-      ],
-    });
-    const readback = await Readback.create({ device, mode: this.#mode, bytes });
-    const loaded: Loaded = { program, output, group, readback, passes };
-    this.#programs.set(key, loaded);
-    this.#dropOldPrograms();
-    return loaded;
-  }
-
-  /** Keeps the program that records nothing and the newest few of the others. */
-  #dropOldPrograms(): void {
-    const recording = [...this.#programs.keys()].filter((key) => key !== "");
-    for (const key of recording.slice(0, Math.max(0, recording.length - PROGRAMS_MAX))) {
-      const { readback, output, passes } = this.#programs.get(key)!;
-      this.#programs.delete(key);
-      readback.destroy();
-      output.destroy();
-      passes.destroy();
-    }
-  }
-}
-
-function bindGroupLayout(device: GPUDevice): GPUBindGroupLayout {
-  const visibility = GPUShaderStage.COMPUTE;
-  const types: GPUBufferBindingType[] = [
-    "read-only-storage", // weights
-    "read-only-storage", // coefs
-    "storage", // state
-    "storage", // rings
-    "read-only-storage", // upload
-    "storage", // scratch
-    "storage", // output
-  ];
-  return device.createBindGroupLayout({
-    entries: [
-      ...types.map((type, binding) => ({ binding, visibility, buffer: { type } })),
-      { binding: 7, visibility, buffer: { type: "uniform", hasDynamicOffset: true } },
-    ],
-  });
-}
-
-function createBuffers(
-  device: GPUDevice,
-  layout: Layout,
-  weights: Float32Array,
-  coefs: Float32Array,
-): Resident {
-  const create = (label: string, words: number, usage = 0) =>
-    device.createBuffer({
-      label,
-      size: Math.max(16, words * 4),
-      usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST | usage,
-    });
-  const filled = (label: string, values: Float32Array) => {
-    const buffer = create(label, values.length);
-    device.queue.writeBuffer(buffer, 0, values.slice());
-    return buffer;
-  };
-  const { slots, stateWords, ringWords, rowsMax, scratchWords } = layout;
-  return {
-    weights: filled("weights", weights),
-    coefs: filled("coefs", coefs),
-    state: create("state", slots * COPIES * stateWords, GPUBufferUsage.COPY_SRC),
-    rings: create("rings", slots * ringWords, GPUBufferUsage.COPY_SRC),
-    upload: create("upload", uploadWords(layout)),
-    scratch: create("scratch", rowsMax * scratchWords),
-  };
 }
 
 /** Refuses sizes that the device cannot hold, with the number that would fit. */

@@ -30,13 +30,18 @@ const MAKERS: Readonly<Record<string, Make>> = {
 
 /** Every choice of kernels: the bits may not depend on it. */
 const CHOICES: Readonly<Record<string, Make>> = {
-  "webgpu on bun, a kernel a layer": makeGpu("awaited", { kernels: "layers" }),
-  "webgpu on bun, 64 lanes": makeGpu("awaited", { lanes: 64 }),
+  "webgpu on bun, a kernel a layer": makeGpu("awaited", { path: "layers" }),
+  "webgpu on bun, 64 lanes, tlist, texture": makeGpu("awaited", {
+    lanes: 64,
+    quads: 1,
+    weights: "texture",
+    input: "tlist",
+  }),
 };
 
 export interface DenoRun {
   readonly readback: ReadbackMode;
-  readonly kernels?: "layers";
+  readonly kernels?: "auto" | "layers";
 }
 
 export interface Runs {
@@ -52,18 +57,22 @@ export function onEveryExecutor(suite: SuiteName, { choices, deno }: Runs): void
       for (const { name, run } of cases) test(name, () => run(make), CASE_MS);
     });
   }
-  for (const { readback, kernels = "auto" } of deno) {
-    describe(`${suite}: webgpu on deno, ${readback} readback, ${kernels} kernels`, () => {
-      let results: Record<string, string | null> = {};
-      beforeAll(async () => {
-        const args = [suite, readback, kernels];
-        const { stdout, stderr, code } = await runDeno("tests/support/suite_on_deno.ts", args);
-        expect(stderr).toBe("");
-        expect(code).toBe(0);
-        results = JSON.parse(stdout) as typeof results;
-      }, 5 * CASE_MS);
-      // null: passed; else the failure's text; undefined: it never ran.
-      for (const { name } of cases) test(name, () => expect(results[name]).toBeNull());
-    });
-  }
+  for (const run of deno) onDeno(suite, run);
+}
+
+/** Registers a suite on Deno's WebGPU, in a process of its own. */
+export function onDeno(suite: SuiteName, { readback, kernels = "auto" }: DenoRun): void {
+  const cases = SUITES[suite]();
+  describe(`${suite}: webgpu on deno, ${readback} readback, ${kernels} kernels`, () => {
+    let results: Record<string, string | null> = {};
+    beforeAll(async () => {
+      const args = [suite, readback, kernels];
+      const { stdout, stderr, code } = await runDeno("tests/support/suite_on_deno.ts", args);
+      expect(stderr).toBe("");
+      expect(code).toBe(0);
+      results = JSON.parse(stdout) as typeof results;
+    }, 5 * CASE_MS);
+    // null: passed; else the failure's text; undefined: it never ran.
+    for (const { name } of cases) test(name, () => expect(results[name]).toBeNull());
+  });
 }

@@ -6,13 +6,13 @@ import type { Make } from "../contract/cases.ts";
 import { gpuFaults } from "./faults.ts";
 
 /** What may be chosen of the kernels without changing a bit. */
-export type KernelChoice = Pick<EngineOptions, "kernels" | "lanes">;
+export type Kernels = NonNullable<EngineOptions["kernels"]>;
 
 export const makeGpu =
-  (readback: ReadbackMode, choice: KernelChoice = {}): Make => async (plan, size) => {
+  (readback: ReadbackMode, kernels: Kernels = {}): Make => async (plan, size) => {
     const { gpu } = await findGpu();
     const open = await openDevice(gpu);
-    const options = { ...size, ...choice, readback, numerics: "test" };
+    const options = { ...size, kernels, readback, numerics: "test" };
     const executor = await GpuExecutor.create(plan, open, options);
     return { executor, faults: gpuFaults(open.device) };
   };

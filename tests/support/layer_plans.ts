@@ -1,6 +1,6 @@
 /** Plans for the contract suite with the operations that only layers built in TypeScript use. */
 import { type FastRule, MODE_GE, OWN_RATES } from "../../src/layers/mod.ts";
-import type { ConnectOp, Plan, PlanOp } from "../../src/model/plan.ts";
+import type { ConnectOp, ConvOp, Plan, PlanOp, PoolOp } from "../../src/model/plan.ts";
 import { dense, identityOf, input, makePlan, pointwise, Random } from "./plans.ts";
 
 /** Synapses with delays, from nothing to several an output, some with a bias. */
@@ -165,4 +165,86 @@ export function ratesPlan(seed: number): Plan {
     { name: "sigmoid", inputs: ["fc3"], shape: [6], ...pointwise(random, "rate_sigmoid", 6) },
     { name: "relu", inputs: ["sigmoid", "tanh"], shape: [6], ...pointwise(random, "rate_relu", 6) },
   ], [["w", "a"]]);
+}
+
+/**
+ * Convolutions that a fused frame takes, at their edges: windows wholly in the padding, channels that fill
+ * no quad and more than one word, a pool of values and one of spikes, dense weights on spikes by pixel.
+ */
+export function windowsPlan(seed: number): Plan {
+  const random = new Random(seed);
+  const conv = (
+    [inChannels, outChannels]: readonly [number, number],
+    inSize: readonly [number, number],
+    outSize: readonly [number, number],
+    window: Pick<ConvOp, "kernel" | "stride" | "pad">,
+    bias: boolean,
+  ): { op: ConvOp; kind: "real"; shape: number[] } => ({
+    shape: [outChannels, ...outSize],
+    kind: "real",
+    op: {
+      op: "conv",
+      inChannels,
+      outChannels,
+      groups: 1,
+      inSize,
+      outSize,
+      ...window,
+      dilation: [1, 1],
+      weights: random.floats(inChannels * window.kernel[0] * window.kernel[1] * outChannels),
+      bias: bias ? random.floats(outChannels, -0.2, 0.2) : null,
+    },
+  });
+  const pool = (
+    channels: number,
+    inSize: readonly [number, number],
+    outSize: readonly [number, number],
+    scale: number | null,
+  ): PoolOp => ({
+    op: "pool",
+    channels,
+    inSize,
+    outSize,
+    kernel: [2, 3],
+    stride: [2, 2],
+    pad: [1, 1],
+    scale: scale === null ? null : Float32Array.of(scale),
+  });
+  return makePlan("windows", [
+    input([3, 7, 35]),
+    {
+      name: "c1",
+      inputs: ["input"],
+      ...conv([3, 5], [7, 35], [5, 21], { kernel: [3, 2], stride: [2, 2], pad: [2, 4] }, true),
+    },
+    { name: "n1", inputs: ["c1"], shape: [5, 5, 21], ...pointwise(random, "cuba_lif", 525) },
+    {
+      name: "c2",
+      inputs: ["n1"],
+      ...conv([5, 37], [5, 21], [3, 10], { kernel: [2, 3], stride: [2, 2], pad: [1, 0] }, false),
+    },
+    { name: "n2", inputs: ["c2"], shape: [37, 3, 10], ...pointwise(random, "lif", 1110, MODE_GE) },
+    {
+      name: "sum",
+      inputs: ["n2"],
+      shape: [37, 2, 5],
+      kind: "count",
+      op: pool(37, [3, 10], [2, 5], null),
+    },
+    {
+      name: "mean",
+      inputs: ["sum"],
+      shape: [37, 1, 3],
+      kind: "real",
+      op: pool(37, [2, 5], [1, 3], 1 / 6),
+    },
+    {
+      name: "c3",
+      inputs: ["mean"],
+      ...conv([37, 6], [1, 3], [1, 3], { kernel: [1, 3], stride: [1, 1], pad: [0, 1] }, true),
+    },
+    { name: "n3", inputs: ["c3"], shape: [6, 1, 3], ...pointwise(random, "li", 18) },
+    { name: "w1", inputs: ["n1"], shape: [18], ...dense(random, 525, 18) },
+    { name: "out", inputs: ["w1", "n3"], shape: [18], ...pointwise(random, "lif", 18) },
+  ]);
 }

@@ -6,7 +6,7 @@ import { type SuiteName, SUITES } from "./suites.ts";
 const [suite, readback, kernels] = process.argv.slice(2);
 const make = makeGpu(
   readback === "eager" ? "eager" : "awaited",
-  kernels === "layers" ? { kernels } : {},
+  kernels === "layers" ? { path: kernels, weights: "texture" } : {},
 );
 const results: Record<string, string | null> = {};
 for (const { name, run } of SUITES[suite as SuiteName]()) {

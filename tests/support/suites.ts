@@ -10,6 +10,7 @@ import { interleavedCases } from "../scheduler/interleaved_case.ts";
 import { SERVER } from "../scheduler/server_cases.ts";
 import { traceCases } from "../conformance/trace_cases.ts";
 import { CONTRACT, type ContractCase } from "../contract/cases.ts";
+import { choiceCases } from "../engine/choice_cases.ts";
 
 export const SUITES = {
   contract: () => CONTRACT,
@@ -22,6 +23,7 @@ export const SUITES = {
     ...traceCases(),
     ...frameworkCases(),
   ],
+  choices: choiceCases,
   peers: peersCases,
   random: randomNirCases,
 } satisfies Record<string, () => readonly ContractCase[]>;
