@@ -34,7 +34,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   model: { sources: ["base", "layers"], packages: ["h5wasm", "node:crypto"] },
   run: { sources: ["base", "model"] },
   engine: { sources: ["base", "layers", "model", "shaders"] },
-  host: { sources: ["base", "layers", "model", EXECUTOR] },
+  host: { sources: ["base", "layers", "model"] },
   reference: HOST_EXECUTOR,
   cpu: HOST_EXECUTOR,
   thread: { sources: ["base", "model", EXECUTOR] },
