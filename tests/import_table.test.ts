@@ -20,6 +20,7 @@ const COMPOSING = [
   "serve.ts",
   "stream_server.ts",
   "choose_executor.ts",
+  "cpu_thread.ts",
   "executor_thread.ts",
   "load_layers.ts",
   "load_model.ts",

@@ -4,6 +4,7 @@
  * each row's next state beside its state, and makes it the row's state when every row has run.
  */
 import { assert } from "../base/assert.ts";
+import { GanglionError } from "../base/errors.ts";
 import type { BatchRow, Executor, ExecutorInfo, RowResult, RowState } from "../engine/executor.ts";
 import { type Plan, type Probe, probesOf } from "../model/plan.ts";
 import { checkState, restState } from "../model/row_state.ts";
@@ -12,12 +13,15 @@ import { COPIES, mapMemory, type MemoryMap, type RowFacts } from "./memory_map.t
 import { loadParameters } from "./parameters.ts";
 import { type Probe as AfterStep, RowRunner } from "./row_runner.ts";
 import { StateRows } from "./state_rows.ts";
+import { type HelperThread, Team } from "./team.ts";
 
 export interface CpuOptions {
   readonly slots: number;
   readonly frame: number;
   /** `plain` insists on loops without vectors, for tests and benches. */
   readonly kernels?: "auto" | "plain";
+  /** Threads that share its work; they end with it. */
+  readonly helpers?: readonly HelperThread[];
 }
 
 export class CpuExecutor implements Executor {
@@ -25,23 +29,27 @@ export class CpuExecutor implements Executor {
   readonly slots: number;
   readonly frame: number;
   readonly info: ExecutorInfo;
-  readonly lost: Promise<{ reason: string }> = new Promise(() => {});
+  readonly lost: Promise<{ reason: string }>;
   /** What its rows are computed with. */
   readonly kernels: Kernels;
   readonly #map: MemoryMap;
   readonly #floats: Float32Array;
   readonly #states: StateRows;
   readonly #runner: RowRunner;
+  readonly #team: Team | null;
+  readonly #lose: (reason: string) => void;
   readonly #probes: ReadonlyMap<string, Probe>;
   /** By slot: which copy of its row is committed; −1 while it rests. */
   readonly #copies: Int8Array;
 
-  constructor(plan: Plan, { slots, frame, kernels = "auto" }: CpuOptions) {
+  constructor(plan: Plan, { slots, frame, kernels = "auto", helpers = [] }: CpuOptions) {
     this.plan = plan;
     this.slots = slots;
     this.frame = frame;
-    this.#map = mapMemory(plan, { slots, frame, threads: 1 });
-    const memory = takeMemory(this.#map.bytes, { shared: false, vectors: kernels === "auto" });
+    const size = { slots, frame, threads: 1 + helpers.length };
+    this.#map = mapMemory(plan, size);
+    const shared = helpers.length > 0;
+    const memory = takeMemory(this.#map.bytes, { shared, vectors: kernels === "auto" });
     const buffer = bufferOf(memory);
     loadParameters(plan, this.#map, buffer);
     this.kernels = kernelsFor(plan, this.#map, memory);
@@ -49,11 +57,18 @@ export class CpuExecutor implements Executor {
     this.#states = new StateRows(plan, this.#map, buffer);
     this.#states.write(this.#map.rest, restState(plan));
     this.#runner = new RowRunner(plan, this.#map, memory, this.kernels, 0);
+    const { promise, resolve } = Promise.withResolvers<{ reason: string }>();
+    this.lost = promise;
+    this.#lose = (reason) => resolve({ reason });
+    this.#team = shared
+      ? new Team(helpers, this.#map, { plan, options: size, memory }, this.#lose)
+      : null;
     this.#probes = new Map(probesOf(plan).map((probe) => [probe.name, probe]));
     this.#copies = new Int8Array(slots).fill(-1);
+    const how = memory instanceof WebAssembly.Memory ? "WebAssembly vectors" : "plain TypeScript";
     this.info = {
       kind: "cpu",
-      device: `event-driven ${memory instanceof WebAssembly.Memory ? "WebAssembly" : "TypeScript"}`,
+      device: `event-driven ${how}, ${size.threads} thread${shared ? "s" : ""}`,
       software: true,
       numerics: "exact-1",
       stateBytes: slots * COPIES * this.#map.rowBytes,
@@ -85,7 +100,10 @@ export class CpuExecutor implements Executor {
     this.#copies[slot] = copy;
   }
 
-  async close(): Promise<void> {}
+  // deno-lint-ignore require-await -- as above
+  async close(): Promise<void> {
+    this.#team?.close();
+  }
 
   #check({ slot, steps, input }: BatchRow): void {
     assert(slot >= 0 && slot < this.slots, `slot ${slot} exists`);
@@ -94,12 +112,29 @@ export class CpuExecutor implements Executor {
   }
 
   #round(rows: readonly BatchRow[]): RowResult[] {
-    return rows.map((row, index) => {
-      const facts = this.#load(row, index);
-      const probes: Record<string, Float32Array> = {};
-      this.#runner.run(facts, row.record?.length ? this.#recorder(row, probes) : undefined);
-      return { output: this.#output(facts), probes };
+    const facts = rows.map((row, index) => this.#load(row, index));
+    const probes = rows.map((): Record<string, Float32Array> => ({}));
+    // Values are recorded on this thread.
+    const alone = this.#team === null || rows.length === 1;
+    const together: RowFacts[] = [];
+    rows.forEach((row, i) => {
+      if (row.record?.length) this.#runner.run(facts[i]!, this.#recorder(row, probes[i]!));
+      else if (alone) this.#runner.run(facts[i]!);
+      else together.push(facts[i]!);
     });
+    if (together.length > 0) this.#runTogether(together);
+    return facts.map((each, i) => ({ output: this.#output(each), probes: probes[i]! }));
+  }
+
+  #runTogether(rows: readonly RowFacts[]): void {
+    try {
+      this.#team!.run(rows, (row) => this.#runner.run(row));
+    } catch (error) {
+      if (error instanceof GanglionError && error.code === "device_lost") {
+        this.#lose(error.message);
+      }
+      throw error;
+    }
   }
 
   #load({ slot, steps, fresh, input }: BatchRow, index: number): RowFacts {

@@ -12,6 +12,8 @@ import { packedConvSize, sumsSize, tapTablesSize } from "./vector_conv.ts";
 export const COPIES = 2;
 /** Bytes of inputs and outputs that a round takes at most; a larger batch runs in several rounds. */
 const ROUND_BYTES_MAX = 32 << 20;
+/** So that a row's index fits into a ticket of team.ts. */
+const ROUND_ROWS_MAX = 1 << 15;
 const LINE = 64;
 
 /** A number of values in whole vectors of four. */
@@ -87,7 +89,7 @@ export interface MapOptions {
   readonly threads: number;
 }
 
-/** Words of a row's facts, in the order of `RowFacts`. */
+/** Words of a row's facts: those of `RowFacts` in order, and whether it failed. */
 export const FACTS = 8;
 
 export function mapMemory(plan: Plan, { slots, frame, threads }: MapOptions): MemoryMap {
@@ -124,7 +126,7 @@ export function mapMemory(plan: Plan, { slots, frame, threads }: MapOptions): Me
   const inputBytes = Math.ceil(frame * plan.sampleSize * 4 / LINE) * LINE;
   const outputBytes = Math.ceil(frame * padded(plan.outputSize) * 4 / LINE) * LINE;
   const fitting = Math.floor(ROUND_BYTES_MAX / (inputBytes + outputBytes));
-  const roundRows = Math.max(1, Math.min(slots, fitting));
+  const roundRows = Math.max(1, Math.min(slots, fitting, ROUND_ROWS_MAX));
   const rest = take(rowBytes);
   const rows = take(slots * COPIES * rowBytes);
   const signals = take(LINE);
