@@ -4,6 +4,7 @@
  * each row's next state beside its state, and makes it the row's state when every row has run.
  */
 import { assert } from "../base/assert.ts";
+import { entriesOf, isPacked } from "../base/frames.ts";
 import { GanglionError } from "../base/errors.ts";
 import type { BatchRow, Executor, ExecutorInfo, RowResult, RowState } from "../engine/executor.ts";
 import { type Plan, type Probe, probesOf } from "../model/plan.ts";
@@ -34,6 +35,7 @@ export class CpuExecutor implements Executor {
   readonly kernels: Kernels;
   readonly #map: MemoryMap;
   readonly #floats: Float32Array;
+  readonly #words: Uint32Array;
   readonly #states: StateRows;
   readonly #runner: RowRunner;
   readonly #team: Team | null;
@@ -54,6 +56,7 @@ export class CpuExecutor implements Executor {
     loadParameters(plan, this.#map, buffer);
     this.kernels = kernelsFor(plan, this.#map, memory);
     this.#floats = new Float32Array(buffer);
+    this.#words = new Uint32Array(buffer);
     this.#states = new StateRows(plan, this.#map, buffer);
     this.#states.write(this.#map.rest, restState(plan));
     this.#runner = new RowRunner(plan, this.#map, memory, this.kernels, 0);
@@ -108,7 +111,8 @@ export class CpuExecutor implements Executor {
   #check({ slot, steps, input }: BatchRow): void {
     assert(slot >= 0 && slot < this.slots, `slot ${slot} exists`);
     assert(steps >= 1 && steps <= this.frame, `a row runs 1 to ${this.frame} steps`);
-    assert(input.length === steps * this.plan.sampleSize, "input has its row's size");
+    const entries = steps * entriesOf(input, this.plan.sampleSize);
+    assert(input.length === entries, "input has its row's size");
   }
 
   #round(rows: readonly BatchRow[]): RowResult[] {
@@ -144,10 +148,10 @@ export class CpuExecutor implements Executor {
       to: this.#rowAt(slot, this.#nextCopy(slot)),
       steps,
       input: map.input + index * map.inputBytes,
-      isBits: false,
+      isBits: isPacked(input),
       output: map.output + index * map.outputBytes,
     };
-    this.#floats.set(input, facts.input >> 2);
+    (isPacked(input) ? this.#words : this.#floats).set(input, facts.input >> 2);
     return facts;
   }
 

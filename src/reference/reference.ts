@@ -3,6 +3,7 @@
  * shaders. Nothing is skipped, packed or reordered. Slow on purpose; every executor is held to it.
  */
 import { assert } from "../base/assert.ts";
+import { entriesOf, valuesOf } from "../base/frames.ts";
 import type { BatchRow, Executor, ExecutorInfo, RowResult, RowState } from "../engine/executor.ts";
 import { connect, maxPool, permute, plastic, taps } from "../host/gathers.ts";
 import { layerNamed } from "../layers/mod.ts";
@@ -59,7 +60,8 @@ export class ReferenceExecutor implements Executor {
     for (const row of batch) {
       assert(row.slot >= 0 && row.slot < this.slots, `slot ${row.slot} exists`);
       assert(row.steps >= 1 && row.steps <= this.frame, `a row runs 1 to ${this.frame} steps`);
-      assert(row.input.length === row.steps * this.plan.sampleSize, "input has its row's size");
+      const entries = row.steps * entriesOf(row.input, this.plan.sampleSize);
+      assert(row.input.length === entries, "input has its row's size");
       const held = row.fresh ? null : this.#rows[row.slot];
       const state = held ? copyRow(held) : rowFromState(this.plan, this.#rest);
       const probes: Record<string, Float32Array> = {};
@@ -104,8 +106,9 @@ export class ReferenceExecutor implements Executor {
   ): Float32Array {
     const { nodes, sampleSize, outputSize } = this.plan;
     const output = new Float32Array(row.steps * outputSize);
+    const input = valuesOf(row.input, sampleSize);
     for (let t = 0; t < row.steps; t++) {
-      const values: Float32Array[] = [row.input.subarray(t * sampleSize, (t + 1) * sampleSize)];
+      const values: Float32Array[] = [input.subarray(t * sampleSize, (t + 1) * sampleSize)];
       for (const node of nodes.slice(1)) {
         values[node.index] = stepNode(node, edgesOf(node, values, state), state[node.index]!);
       }

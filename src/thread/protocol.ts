@@ -2,6 +2,8 @@
  * What travels between the server's thread and the thread that owns the executor. A batch is one block
  * of values with a row of facts each, and moves by transfer: nothing is cloned but small facts.
  */
+import { isPacked } from "../base/frames.ts";
+import { wordsOf } from "../base/numeric.ts";
 import type {
   BatchRow,
   ExecutorInfo,
@@ -16,6 +18,7 @@ export interface RowFacts {
   readonly slot: number;
   readonly steps: number;
   readonly fresh: boolean;
+  readonly isBits: boolean;
   readonly record?: readonly string[];
 }
 
@@ -27,7 +30,7 @@ export interface Opening {
 }
 
 export type Request =
-  | { readonly type: "step"; readonly rows: readonly RowFacts[]; readonly values: Float32Array }
+  | { readonly type: "step"; readonly rows: readonly RowFacts[]; readonly inputs: ArrayBuffer }
   | { readonly type: "read"; readonly slot: number }
   | { readonly type: "write"; readonly slot: number; readonly state: RowState }
   | { readonly type: "close" };
@@ -57,26 +60,31 @@ export type FromThread =
   | { readonly type: "error"; readonly id: number; readonly failure: Failure };
 
 /** Rows → facts and one block of their inputs, which is a copy and may be transferred. */
-export function packRows(batch: readonly BatchRow[]): { rows: RowFacts[]; values: Float32Array } {
+export function packRows(batch: readonly BatchRow[]): { rows: RowFacts[]; inputs: ArrayBuffer } {
   const length = batch.reduce((sum, { input }) => sum + input.length, 0);
-  const values = new Float32Array(length);
+  const inputs = new ArrayBuffer(length * 4);
+  const [values, words] = [new Float32Array(inputs), new Uint32Array(inputs)];
   let at = 0;
   const rows = batch.map(({ slot, steps, fresh, input, record }): RowFacts => {
-    values.set(input, at);
+    const isBits = isPacked(input);
+    (isBits ? words : values).set(input, at);
     at += input.length;
-    return { slot, steps, fresh, ...(record === undefined ? {} : { record }) };
+    return { slot, steps, fresh, isBits, ...(record === undefined ? {} : { record }) };
   });
-  return { rows, values };
+  return { rows, inputs };
 }
 
 export function unpackRows(
   rows: readonly RowFacts[],
-  values: Float32Array,
+  inputs: ArrayBuffer,
   sampleSize: number,
 ): BatchRow[] {
+  const [values, words] = [new Float32Array(inputs), new Uint32Array(inputs)];
   let at = 0;
-  return rows.map((row) => {
-    const input = values.subarray(at, at += row.steps * sampleSize);
+  return rows.map(({ isBits, ...row }) => {
+    const input = isBits
+      ? words.subarray(at, at += row.steps * wordsOf(sampleSize))
+      : values.subarray(at, at += row.steps * sampleSize);
     return { ...row, input };
   });
 }

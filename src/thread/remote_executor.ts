@@ -70,10 +70,8 @@ export class RemoteExecutor implements Executor {
   }
 
   async step(batch: readonly BatchRow[]): Promise<RowResult[]> {
-    const { rows, values } = packRows(batch);
-    const result = await this.#line.ask<StepResult>({ type: "step", rows, values }, [
-      values.buffer,
-    ]);
+    const { rows, inputs } = packRows(batch);
+    const result = await this.#line.ask<StepResult>({ type: "step", rows, inputs }, [inputs]);
     this.#phases = result.phases;
     return unpackResults(result, rows, this.plan.outputSize);
   }

@@ -47,7 +47,7 @@ async function answer(
   switch (request.type) {
     case "step": {
       const { plan } = executor;
-      const batch = unpackRows(request.rows, request.values, plan.sampleSize);
+      const batch = unpackRows(request.rows, request.inputs, plan.sampleSize);
       const result = packResults(await executor.step(batch), executor.phases);
       return { result, transfer: [result.outputs.buffer] };
     }
