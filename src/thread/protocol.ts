@@ -38,6 +38,8 @@ export type Request =
 export type ToThread = Opening | (Request & { readonly id: number });
 
 export interface StepResult {
+  /** The block that the inputs came in, for the next ones. */
+  readonly inputs: ArrayBuffer;
   readonly outputs: Float32Array;
   readonly probes: readonly Readonly<Record<string, Float32Array>>[];
   /** Undefined where the executor does not tell. */
@@ -59,10 +61,16 @@ export type FromThread =
   | { readonly type: "done"; readonly id: number; readonly result: unknown }
   | { readonly type: "error"; readonly id: number; readonly failure: Failure };
 
-/** Rows → facts and one block of their inputs, which is a copy and may be transferred. */
-export function packRows(batch: readonly BatchRow[]): { rows: RowFacts[]; inputs: ArrayBuffer } {
-  const length = batch.reduce((sum, { input }) => sum + input.length, 0);
-  const inputs = new ArrayBuffer(length * 4);
+/**
+ * Rows → facts and one block of their inputs, which is a copy and may be transferred. It is `spare` where
+ * that is large enough.
+ */
+export function packRows(
+  batch: readonly BatchRow[],
+  spare: ArrayBuffer | null,
+): { rows: RowFacts[]; inputs: ArrayBuffer } {
+  const bytes = batch.reduce((sum, { input }) => sum + input.byteLength, 0);
+  const inputs = spare !== null && spare.byteLength >= bytes ? spare : new ArrayBuffer(bytes);
   const [values, words] = [new Float32Array(inputs), new Uint32Array(inputs)];
   let at = 0;
   const rows = batch.map(({ slot, steps, fresh, input, record }): RowFacts => {
@@ -91,7 +99,7 @@ export function unpackRows(
 
 export function packResults(
   results: readonly RowResult[],
-  phases: StepPhases | undefined,
+  { inputs, phases }: Pick<StepResult, "inputs" | "phases">,
 ): StepResult {
   const length = results.reduce((sum, { output }) => sum + output.length, 0);
   const outputs = new Float32Array(length);
@@ -100,7 +108,7 @@ export function packResults(
     outputs.set(output, at);
     at += output.length;
   }
-  return { outputs, probes: results.map(({ probes }) => probes), phases };
+  return { inputs, outputs, probes: results.map(({ probes }) => probes), phases };
 }
 
 export function unpackResults(
