@@ -7,9 +7,8 @@
  */
 import process from "node:process";
 import { makeLimits } from "../src/base/limits.ts";
-import { StreamServer } from "../src/mod.ts";
+import { type DeviceChoice, StreamServer } from "../src/mod.ts";
 import { createServer } from "../src/serve.ts";
-import type { DeviceChoice } from "../src/choose_executor.ts";
 import { Random, spikes } from "./models.ts";
 import { keep, round, runtimeName } from "./support.ts";
 

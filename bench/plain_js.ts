@@ -45,6 +45,33 @@ export class PlainNetwork {
     this.#current = this.#layers.map(({ outputs }) => new Float32Array(outputs));
   }
 
+  /** The same without event lists: every weight is multiplied by its input. */
+  denseFrame(slot: number, input: Float32Array, steps: number): Float32Array {
+    const width = input.length / steps;
+    const last = this.#layers.at(-1)!.outputs;
+    const output = new Float32Array(steps * last);
+    for (let t = 0; t < steps; t++) {
+      let x = input.subarray(t * width, (t + 1) * width);
+      this.#layers.forEach(({ inputs, outputs, weights, decay, gain, threshold }, k) => {
+        const current = this.#current[k]!.fill(0);
+        for (let j = 0; j < inputs; j++) {
+          const value = x[j]!;
+          for (let i = 0; i < outputs; i++) current[i]! += value * weights[j * outputs + i]!;
+        }
+        const v = this.#membranes[slot]![k]!;
+        for (let i = 0; i < outputs; i++) {
+          const next = decay[i]! * v[i]! + gain[i]! * current[i]!;
+          const fires = threshold !== null && next > threshold[i]!;
+          v[i] = fires ? 0 : next;
+          current[i] = fires ? 1 : 0;
+        }
+        x = current;
+      });
+      output.set(this.#membranes[slot]!.at(-1)!, t * last);
+    }
+    return output;
+  }
+
   /** One frame of one slot; returns [steps, outputs]. */
   frame(slot: number, input: Float32Array, steps: number): Float32Array {
     const width = input.length / steps;

@@ -151,12 +151,12 @@ export class CpuExecutor implements Executor {
       isBits: isPacked(input),
       output: map.output + index * map.outputBytes,
     };
-    (isPacked(input) ? this.#words : this.#floats).set(input, facts.input >> 2);
+    (isPacked(input) ? this.#words : this.#floats).set(input, facts.input >>> 2);
     return facts;
   }
 
   #output({ steps, output }: RowFacts): Float32Array {
-    const begin = output >> 2;
+    const begin = output >>> 2;
     return this.#floats.slice(begin, begin + steps * this.plan.outputSize);
   }
 

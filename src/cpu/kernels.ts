@@ -3,6 +3,7 @@
  * where the runtime has them, else in plain loops. Both give the same bits. Arguments are byte
  * addresses in that memory, or counts; a list of events holds the places of what is not zero, ascending.
  */
+import { GanglionError } from "../base/errors.ts";
 import { layerNamed } from "../layers/mod.ts";
 import type { Plan, PlanNode } from "../model/plan.ts";
 import { type MemoryMap, padded } from "./memory_map.ts";
@@ -52,16 +53,25 @@ export type Memory = WebAssembly.Memory | ArrayBuffer | SharedArrayBuffer;
 
 export interface MemoryOptions {
   readonly shared: boolean;
-  /** For the vector kernels, where the runtime has them and 32 bits of address suffice. */
+  /** For the vector kernels, where the runtime has them. */
   readonly vectors: boolean;
 }
 
+/** @throws GanglionError `device_unavailable` where there is not so much memory. */
 export function takeMemory(bytes: number, { shared, vectors }: MemoryOptions): Memory {
   const pages = Math.ceil(bytes / PAGE);
-  if (vectors && HAS_VECTORS && pages <= PAGE) {
-    return new WebAssembly.Memory({ initial: pages, maximum: pages, shared });
+  try {
+    if (vectors && HAS_VECTORS) {
+      return new WebAssembly.Memory({ initial: pages, maximum: pages, shared });
+    }
+    return shared ? new SharedArrayBuffer(bytes) : new ArrayBuffer(bytes);
+  } catch (cause) {
+    throw new GanglionError(
+      "device_unavailable",
+      `The CPU executor needs ${Math.ceil(bytes / 2 ** 20)} MiB of memory, which cannot be had ` +
+        `(${String(cause)}); serve with fewer slots`,
+    );
   }
-  return shared ? new SharedArrayBuffer(bytes) : new ArrayBuffer(bytes);
 }
 
 export const bufferOf = (memory: Memory): ArrayBuffer | SharedArrayBuffer =>
@@ -152,7 +162,7 @@ function pointwise(
     let length = kernel(x, y, state, coefs, fours * 16, fours, yEvents);
     if (!listsSpikes) return -1;
     // What fills up the last four is not the node's.
-    while (length > 0 && ints[(yEvents >> 2) + length - 1]! >= size) length--;
+    while (length > 0 && ints[(yEvents >>> 2) + length - 1]! >= size) length--;
     return length;
   };
 }

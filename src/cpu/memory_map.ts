@@ -3,6 +3,7 @@
  * the rows of all slots in two copies each, what a round brings and gives, and each thread's working
  * memory. Pure arithmetic; places are byte addresses, arrays begin at whole cache lines.
  */
+import { GanglionError } from "../base/errors.ts";
 import type { Plan, PlanNode } from "../model/plan.ts";
 import { ringOf, tensorSize } from "../model/row_state.ts";
 import { layerNamed } from "../layers/mod.ts";
@@ -15,6 +16,8 @@ const ROUND_BYTES_MAX = 32 << 20;
 /** So that a row's index fits into a ticket of team.ts. */
 const ROUND_ROWS_MAX = 1 << 15;
 const LINE = 64;
+/** Addresses have 32 bits. */
+const BYTES_MAX = 2 ** 32;
 
 /** A number of values in whole vectors of four. */
 export const padded = (size: number): number => Math.ceil(size / 4) * 4;
@@ -137,6 +140,7 @@ export function mapMemory(plan: Plan, { slots, frame, threads }: MapOptions): Me
     { length: threads },
     () => plan.nodes.map((node) => workOf(plan, node, take)),
   );
+  if (bytes > BYTES_MAX) throw tooLarge(bytes, slots, COPIES * rowBytes);
   return {
     bytes,
     parameters,
@@ -153,6 +157,16 @@ export function mapMemory(plan: Plan, { slots, frame, threads }: MapOptions): Me
     roundRows,
     work,
   };
+}
+
+function tooLarge(bytes: number, slots: number, slotBytes: number): GanglionError {
+  const fitting = Math.max(0, slots - Math.ceil((bytes - BYTES_MAX) / slotBytes));
+  return new GanglionError(
+    "device_unavailable",
+    `The state of ${slots} slots does not fit on the CPU executor, which addresses 4 GiB: ` +
+      `at most ${fitting} slots do`,
+    { slots_max: fitting },
+  );
 }
 
 function stateOf(node: PlanNode, begin: number): NodeState & { end: number } {

@@ -10,11 +10,11 @@ export function loadParameters(plan: Plan, map: MemoryMap, buffer: ArrayBufferLi
   for (const { index, op, size } of plan.nodes) {
     const { weights, extra } = map.parameters[index]!;
     if (op.op === "dense") {
-      if (op.blocks === 1) floats.set(packDense(op), weights >> 2);
-      if (op.bias !== null) floats.set(op.bias, extra >> 2);
+      if (op.blocks === 1) floats.set(packDense(op), weights >>> 2);
+      if (op.bias !== null) floats.set(op.bias, extra >>> 2);
     } else if (op.op === "conv") {
-      floats.set(packConv(op), weights >> 2);
-      ints.set(tapTables(op), extra >> 2);
+      floats.set(packConv(op), weights >>> 2);
+      ints.set(tapTables(op), extra >>> 2);
     } else if (op.op === "pointwise") {
       setRows(floats, weights, op.coefficients, size);
     }
@@ -28,7 +28,7 @@ function setRows(
   values: Float32Array,
   width: number,
 ): void {
-  for (let from = 0, to = at >> 2; from < values.length; from += width, to += padded(width)) {
+  for (let from = 0, to = at >>> 2; from < values.length; from += width, to += padded(width)) {
     floats.set(values.subarray(from, from + width), to);
   }
 }

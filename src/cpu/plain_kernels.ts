@@ -23,7 +23,7 @@ export function plainKernels(plan: Plan, buffer: ArrayBufferLike): Kernels {
   const bytes = new Uint8Array(buffer);
   return {
     find(values, size, events) {
-      const [from, to] = [values >> 2, events >> 2];
+      const [from, to] = [values >>> 2, events >>> 2];
       let length = 0;
       let others = 0;
       for (let i = 0; i < size; i++) {
@@ -35,17 +35,17 @@ export function plainKernels(plan: Plan, buffer: ArrayBufferLike): Kernels {
       return length | (others << 31);
     },
     findBits(bits, words, events) {
-      const to = events >> 2;
+      const to = events >>> 2;
       let length = 0;
       for (let i = 0; i < words; i++) {
-        for (let word = ints[(bits >> 2) + i]!; word !== 0; word &= word - 1) {
+        for (let word = ints[(bits >>> 2) + i]!; word !== 0; word &= word - 1) {
           ints[to + length++] = 32 * i + 31 - Math.clz32(word & -word);
         }
       }
       return length;
     },
     add(a, b, y, size) {
-      const [first, second, to] = [a >> 2, b >> 2, y >> 2];
+      const [first, second, to] = [a >>> 2, b >>> 2, y >>> 2];
       for (let i = 0; i < size; i++) floats[to + i] = floats[first + i]! + floats[second + i]!;
     },
     copy: (from, to, count) => void bytes.copyWithin(to, from, from + count),
@@ -72,11 +72,11 @@ function denseStep(op: DenseOp, { floats, ints }: Memory): NodeStep {
   const { blocks, inputs, outputs, weights, bias } = op;
   const size = blocks * outputs;
   return ({ x, events, length, allOnes, y }) => {
-    const to = y >> 2;
+    const to = y >>> 2;
     floats.fill(0, to, to + size);
     for (let e = 0; e < length; e++) {
-      const j = ints[(events >> 2) + e]!;
-      const value = allOnes ? 1 : floats[(x >> 2) + j]!;
+      const j = ints[(events >>> 2) + e]!;
+      const value = allOnes ? 1 : floats[(x >>> 2) + j]!;
       const block = blocks === 1 ? to : to + Math.floor(j / inputs) * outputs;
       const from = j * outputs;
       for (let i = 0; i < outputs; i++) floats[block + i]! += f(value * weights[from + i]!);
@@ -98,11 +98,11 @@ function convStep(op: ConvOp, { floats, ints }: Memory): NodeStep {
   const outPerGroup = op.outChannels / op.groups;
   const positions = outHeight * outWidth;
   return ({ x, events, length, y, sums }) => {
-    const base = sums >> 2;
+    const base = sums >>> 2;
     floats.fill(0, base, base + positions * op.outChannels);
     for (let e = 0; e < length; e++) {
-      const j = ints[(events >> 2) + e]!;
-      const value = floats[(x >> 2) + j]!;
+      const j = ints[(events >>> 2) + e]!;
+      const value = floats[(x >>> 2) + j]!;
       const channel = Math.floor(j / (height * width));
       const iy = Math.floor(j / width) % height;
       const ix = j % width;
@@ -121,7 +121,7 @@ function convStep(op: ConvOp, { floats, ints }: Memory): NodeStep {
     }
     for (let c = 0; c < op.outChannels; c++) {
       const bias = op.bias === null ? 0 : op.bias[c]!;
-      const to = (y >> 2) + c * positions;
+      const to = (y >>> 2) + c * positions;
       for (let p = 0; p < positions; p++) {
         floats[to + p] = snap(f(floats[base + p * op.outChannels + c]! + bias));
       }
@@ -136,11 +136,11 @@ function poolStep(op: PoolOp, { floats, ints }: Memory): NodeStep {
   const size = op.channels * outHeight * outWidth;
   const scale = op.scale === null ? 1 : op.scale[0]!;
   return ({ x, events, length, y }) => {
-    const to = y >> 2;
+    const to = y >>> 2;
     floats.fill(0, to, to + size);
     for (let e = 0; e < length; e++) {
-      const j = ints[(events >> 2) + e]!;
-      const value = floats[(x >> 2) + j]!;
+      const j = ints[(events >>> 2) + e]!;
+      const value = floats[(x >>> 2) + j]!;
       const channel = Math.floor(j / (height * width));
       const iy = Math.floor(j / width) % height;
       const ix = j % width;
@@ -167,10 +167,10 @@ function pointwiseStep(op: PointwiseOp, size: number, { floats }: Memory): NodeS
   const stride = padded(size);
   return ({ x, y, state }) => {
     for (let i = 0; i < size; i++) {
-      const at = (state >> 2) + i;
+      const at = (state >>> 2) + i;
       for (let k = 0; k < fields.length; k++) fields[k] = floats[at + k * stride]!;
       for (let k = 0; k < coefs.length; k++) coefs[k] = op.coefficients[k * size + i]!;
-      floats[(y >> 2) + i] = layer.step(floats[(x >> 2) + i]!, fields, coefs, op.mode);
+      floats[(y >>> 2) + i] = layer.step(floats[(x >>> 2) + i]!, fields, coefs, op.mode);
       for (let k = 0; k < fields.length; k++) floats[at + k * stride] = fields[k]!;
     }
     return -1;

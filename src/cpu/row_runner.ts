@@ -100,10 +100,10 @@ export class RowRunner {
     signal.length = this.#kernels.findBits(input + t * words * 4, words, signal.events);
     signal.allOnes = true;
     if (!this.#readsValues) return;
-    const begin = signal.at >> 2;
+    const begin = signal.at >>> 2;
     this.#floats.fill(0, begin, begin + size);
     for (let e = 0; e < signal.length; e++) {
-      this.#floats[begin + this.#ints[(signal.events >> 2) + e]!] = 1;
+      this.#floats[begin + this.#ints[(signal.events >>> 2) + e]!] = 1;
     }
   }
 
@@ -201,7 +201,7 @@ export class RowRunner {
   }
 
   #view(at: number, size: number): Float32Array {
-    return this.#floats.subarray(at >> 2, (at >> 2) + size);
+    return this.#floats.subarray(at >>> 2, (at >>> 2) + size);
   }
 }
 

@@ -38,11 +38,11 @@ export class StateRows {
   read(row: number): RowState {
     const tensors: Record<string, Float32Array> = {};
     for (const { name, size, at, ringSize } of this.#places) {
-      const begin = (row + at + (ringSize === null ? 0 : RING_HEADER)) >> 2;
+      const begin = (row + at + (ringSize === null ? 0 : RING_HEADER)) >>> 2;
       const values = new Float32Array(this.#floats.subarray(begin, begin + size));
       if (ringSize === null) tensors[name] = values;
       else {
-        const head = this.#ints[(row + at) >> 2]! * ringSize;
+        const head = this.#ints[(row + at) >>> 2]! * ringSize;
         const sorted = new Float32Array(size);
         sorted.set(values.subarray(head));
         sorted.set(values.subarray(0, head), size - head);
@@ -54,8 +54,8 @@ export class StateRows {
 
   write(row: number, { tensors }: RowState): void {
     for (const { name, at, ringSize } of this.#places) {
-      if (ringSize !== null) this.#ints[(row + at) >> 2] = 0;
-      const begin = (row + at + (ringSize === null ? 0 : RING_HEADER)) >> 2;
+      if (ringSize !== null) this.#ints[(row + at) >>> 2] = 0;
+      const begin = (row + at + (ringSize === null ? 0 : RING_HEADER)) >>> 2;
       this.#floats.set(tensors[name]!, begin);
     }
   }
@@ -84,7 +84,7 @@ export class RowLine implements Line {
 
   /** Moves to another row's ring. */
   moveTo(ring: number): void {
-    this.#at = ring >> 2;
+    this.#at = ring >>> 2;
   }
 
   read(delay: number, element: number): number {

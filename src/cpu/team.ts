@@ -46,8 +46,8 @@ class Rounds {
 
   constructor(map: MemoryMap, buffer: ArrayBufferLike) {
     this.#ints = new Int32Array(buffer);
-    this.#signals = map.signals >> 2;
-    this.#facts = map.facts >> 2;
+    this.#signals = map.signals >>> 2;
+    this.#facts = map.facts >>> 2;
   }
 
   /** Opens a round of these rows to all threads. */

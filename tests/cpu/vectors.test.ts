@@ -9,6 +9,7 @@ import type { ConvOp, Plan, PlanOp } from "../../src/model/plan.ts";
 import { dense, input, makePlan, pointwise, Random } from "../support/plans.ts";
 
 const STEPS = 7;
+const CASE_MS = 60_000;
 
 /** Same bits; a NaN may have any. */
 function expectSame(given: Float32Array, wanted: Float32Array, what: string): void {
@@ -61,7 +62,7 @@ for (const layer of Object.keys(LAYERS) as LayerName[]) {
         await compare(plan, [0, 1, 2].map(() => oddInput(random, STEPS * size)));
       }
     }
-  });
+  }, CASE_MS);
 }
 
 /** Coefficients that let a membrane meet its threshold exactly. */
@@ -101,7 +102,7 @@ test("dense layers of any size give the same bits", async () => {
       ]);
     }
   }
-});
+}, CASE_MS);
 
 test("convolutions of any form give the same bits", async () => {
   const random = new Random(3);
@@ -117,7 +118,7 @@ test("convolutions of any form give the same bits", async () => {
     const length = STEPS * plan.sampleSize;
     await compare(plan, [random.spikes(length), oddInput(random, length)]);
   }
-});
+}, CASE_MS);
 
 function randomConv(random: Random): ConvOp {
   const groups = random.int(1, 3);
