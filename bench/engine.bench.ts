@@ -9,6 +9,7 @@ import { CpuExecutor } from "../src/cpu/mod.ts";
 import type { BatchRow } from "../src/engine/executor.ts";
 import { choiceName } from "../src/engine/mod.ts";
 import type { Plan } from "../src/model/mod.ts";
+import { StreamServer } from "../src/mod.ts";
 import { ReferenceExecutor } from "../src/reference/mod.ts";
 import { runtime } from "../src/runtime/mod.ts";
 import { batchOf, FRAME, gridOf, openEngine, REPEATS } from "./grid.ts";
@@ -66,12 +67,21 @@ async function measureCell(
   const event = new PlainNetwork(plan, slots);
   const dense = new PlainNetwork(plan, slots, "dense");
   const cpu = new CpuExecutor(plan, { slots, frame: FRAME });
+  const { sampleShape } = plan;
+  const team = await StreamServer.create(plan, {
+    slots,
+    frame: FRAME,
+    sampleShape,
+    device: "cpu",
+    cpuThreads: 2,
+  });
   const twin = new ReferenceExecutor(plan, { slots: 1, frame: FRAME });
   const plain = (network: PlainNetwork) => (part: readonly BatchRow[]) => {
-    for (const { slot, input } of part) network.frame(slot, input, FRAME);
+    for (const { slot, input } of part) network.frame(slot, input as Float32Array, FRAME);
   };
   const host = {
     "cpu executor": (part: readonly BatchRow[]) => cpu.step(part),
+    "cpu executor, 2 threads": (part: readonly BatchRow[]) => team.executor.step(part),
     "plain js, events": plain(event),
     "plain js, dense": plain(dense),
   };
@@ -101,7 +111,7 @@ async function measureCell(
       "÷ plain events": round(frames / median / perMs),
     });
   }
-  await cpu.close();
+  await Promise.all([cpu.close(), team.close()]);
 }
 
 /** One active row of 64 slots beside the same row on an engine of one slot. */

@@ -5,11 +5,11 @@
  */
 import { type Clock, realClock } from "./base/clock.ts";
 import { GanglionError } from "./base/errors.ts";
-import { CpuExecutor } from "./cpu/mod.ts";
+import { CpuExecutor, type HelperOpening } from "./cpu/mod.ts";
 import { type Executor, GpuExecutor, openDevice } from "./engine/mod.ts";
 import { goldenFrame } from "./golden_frame.ts";
 import { LAYERS } from "./layers/mod.ts";
-import type { Plan } from "./model/plan.ts";
+import type { Plan, PlanNode } from "./model/plan.ts";
 import type { ThreadSettings } from "./executor_thread.ts";
 import { findGpu, readbackVerdict, runtime, startThread } from "./runtime/mod.ts";
 import { type FromThread, RemoteExecutor, type ToThread } from "./thread/mod.ts";
@@ -20,6 +20,8 @@ export interface ChooseOptions {
   readonly slots: number;
   readonly frame: number;
   readonly device?: DeviceChoice;
+  /** Threads of the CPU executor, 1 where not given. */
+  readonly cpuThreads?: number;
   /** Also compares a software adapter with the CPU executor on this model, which takes a moment. */
   readonly measure?: boolean;
   readonly say?: (line: string) => void;
@@ -32,7 +34,7 @@ const MEASURE_ROWS_MAX = 8;
 
 export async function chooseExecutor(plan: Plan, options: ChooseOptions): Promise<Executor> {
   const { device = "auto", say = () => {} } = options;
-  if (device === "cpu") return new CpuExecutor(plan, options);
+  if (device === "cpu") return openCpu(plan, options);
   try {
     const executor = await openWebGpu(plan, options);
     if (executor.info.software && options.measure) {
@@ -43,8 +45,23 @@ export async function chooseExecutor(plan: Plan, options: ChooseOptions): Promis
     if (device === "webgpu") throw error;
     const reason = error instanceof Error ? error.message : String(error);
     say(`${plan.name} runs on the CPU executor: ${reason}`);
-    return new CpuExecutor(plan, options);
+    return openCpu(plan, options);
   }
+}
+
+/** Where a layer is defined by the caller, other threads do not know it. */
+function definedHere(plan: Plan): PlanNode | undefined {
+  return plan.nodes.find(({ op }) => op.op === "pointwise" && !(op.layer in LAYERS));
+}
+
+function openCpu(plan: Plan, { slots, frame, cpuThreads = 1 }: ChooseOptions): CpuExecutor {
+  const threads = definedHere(plan) === undefined ? cpuThreads : 1;
+  const program = new URL("./cpu_thread.ts", import.meta.url);
+  const helpers = Array.from(
+    { length: threads - 1 },
+    () => startThread<HelperOpening, never>(program),
+  );
+  return new CpuExecutor(plan, { slots, frame, helpers });
 }
 
 /**
@@ -52,8 +69,8 @@ export async function chooseExecutor(plan: Plan, options: ChooseOptions): Promis
  * the caller defined is code of this thread, so a plan with one stays here.
  */
 export function chooseInThread(plan: Plan, options: ChooseOptions): Promise<Executor> {
-  const { slots, frame, device = "auto", measure = false, say } = options;
-  const own = plan.nodes.find(({ op }) => op.op === "pointwise" && !(op.layer in LAYERS));
+  const { slots, frame, device = "auto", cpuThreads = 1, measure = false, say } = options;
+  const own = definedHere(plan);
   if (own !== undefined) {
     say?.(
       `${plan.name} runs in the server's own thread, where the layer of "${own.name}" is defined`,
@@ -63,7 +80,7 @@ export function chooseInThread(plan: Plan, options: ChooseOptions): Promise<Exec
   const thread = startThread<ToThread, FromThread>(
     new URL("./executor_thread.ts", import.meta.url),
   );
-  const settings: ThreadSettings = { slots, frame, device, measure };
+  const settings: ThreadSettings = { slots, frame, device, cpuThreads, measure };
   return RemoteExecutor.open(plan, thread, {
     slots,
     frame,

@@ -80,6 +80,7 @@ function toggle(help: string, short?: string): Flag<boolean> {
 
 const COUNTS: Limit = { default: 8, min: 1, max: 65_535, why: "as many as a server has slots" };
 const SEEDS: Limit = { default: 1, min: 0, max: 2 ** 48, why: "a key of the generator" };
+const CPU_THREADS: Limit = { default: 0, min: 0, max: 64, why: "each has working memory" };
 const PORT: Limit = { default: 8787, min: 0, max: 65_535, why: "TCP" };
 
 const seconds: Flag<number | undefined> = {
@@ -154,6 +155,10 @@ export const FLAGS = {
   device: withDefault(
     choice(["auto", "webgpu", "cpu"], "what computes; auto: WebGPU where it works, else the CPU"),
     "auto",
+  ),
+  "cpu-threads": wholeNumber(
+    CPU_THREADS,
+    "threads of the CPU executor; 0: one a core, but one core is left to requests",
   ),
   "no-worker": toggle("computes in the server's own thread, which then waits for every step"),
   name: list("ID", "id of a model in the API, in the order of the models; else the file's stem"),

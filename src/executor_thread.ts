@@ -8,6 +8,7 @@ export interface ThreadSettings {
   readonly slots: number;
   readonly frame: number;
   readonly device: DeviceChoice;
+  readonly cpuThreads: number;
   readonly measure: boolean;
 }
 

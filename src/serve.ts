@@ -30,6 +30,8 @@ export interface ServeOptions {
   readonly names?: readonly string[];
   readonly load?: LoadOptions;
   readonly device?: DeviceChoice;
+  /** Threads of the CPU executor, 1 where not given. */
+  readonly cpuThreads?: number;
   /** False: the executor shares this thread (`--no-worker`). */
   readonly thread?: boolean;
   /** All limits; `slots` and `frame` among them. */
@@ -212,13 +214,14 @@ async function resumeSessions(
 }
 
 async function openExecutor({ plan, run }: Loaded, options: ServeOptions): Promise<Executor> {
-  const { device = "auto", thread = true, limits, say } = options;
+  const { device = "auto", cpuThreads = 1, thread = true, limits, say } = options;
   const { slots } = limits;
   const frame = options.frame ?? run?.frame ?? limits.frame;
   return await (thread ? chooseInThread : chooseExecutor)(plan, {
     slots,
     frame,
     device,
+    cpuThreads,
     measure: device === "auto",
     ...(say === undefined ? {} : { say }),
   });

@@ -21,6 +21,8 @@ export interface StreamServerOptions extends LoadOptions {
   readonly partialFrames?: boolean;
   /** `auto` (default): WebGPU where it works, else the CPU. */
   readonly device?: DeviceChoice;
+  /** Threads of the CPU executor, 1 where not given; the others end with the server. */
+  readonly cpuThreads?: number;
   /** Gets a line for each thing that was decided, e.g. why the CPU runs. */
   readonly say?: (line: string) => void;
 }
@@ -50,7 +52,8 @@ export class StreamServer extends SlotScheduler implements AsyncDisposable {
    *   `device_unavailable` when the device that was asked for is not there.
    */
   static async create(model: ModelSource, options: StreamServerOptions): Promise<StreamServer> {
-    const { slots, frame, sampleShape, partialFrames = false, device, say, ...load } = options;
+    const { slots, frame, sampleShape, partialFrames = false, ...rest } = options;
+    const { device, cpuThreads, say, ...load } = rest;
     checkWithin("slots", slots);
     checkWithin("frame", frame);
     const plan = await loadModel(model, load);
@@ -66,6 +69,7 @@ export class StreamServer extends SlotScheduler implements AsyncDisposable {
       slots,
       frame,
       ...(device === undefined ? {} : { device }),
+      ...(cpuThreads === undefined ? {} : { cpuThreads }),
       ...(say === undefined ? {} : { say }),
     });
     return new StreamServer(executor, partialFrames);

@@ -4,6 +4,7 @@
  * version is refused whole.
  */
 import { assert } from "../base/assert.ts";
+import { type Frames, isPacked } from "../base/frames.ts";
 import {
   CHECKSUM,
   checksumOf,
@@ -26,7 +27,8 @@ export function encodeSession(image: SessionImage): Uint8Array<ArrayBuffer> {
     put(`state/${name}`, values);
   }
   const chunks = image.chunks.map(({ input, ...chunk }, i) => {
-    if (input !== null) put(`input/${i}`, input);
+    if (input !== null && isPacked(input)) put(`bits/${i}`, new Float32Array(...partOf(input)));
+    else if (input !== null) put(`input/${i}`, input);
     return chunk;
   });
   const events = image.events.map((event, i) => {
@@ -62,6 +64,9 @@ export function decodeSession(bytes: Uint8Array): SessionImage {
     return found;
   };
   const inputs = under("input/");
+  const packed = under("bits/");
+  const inputOf = (i: number): Frames | null =>
+    packed[i] === undefined ? inputs[i] ?? null : new Uint32Array(...partOf(packed[i]));
   const outputs = under("output/");
   const probes = probesByEvent(under("probe/"));
   const scores = file.tensors.get(SCORES)?.data;
@@ -71,13 +76,18 @@ export function decodeSession(bytes: Uint8Array): SessionImage {
       ? null
       : { ...image.readout!, scores: new Float64Array(scores.slice().buffer) },
     state: isAtRest ? null : { tensors: under("state/") },
-    chunks: image.chunks.map((chunk, i) => ({ ...chunk, input: inputs[i] ?? null })),
+    chunks: image.chunks.map((chunk, i) => ({ ...chunk, input: inputOf(i) })),
     events: image.events.map((event, i) => {
       if (!isOutput(event)) return event;
       assert(outputs[i] !== undefined, "an output has its values");
       return { ...event, data: outputs[i], probes: probes.get(i) ?? {} };
     }),
   };
+}
+
+/** The bytes of an array, for a view that reads them otherwise. */
+function partOf({ buffer, byteOffset, length }: Frames): [ArrayBufferLike, number, number] {
+  return [buffer, byteOffset, length];
 }
 
 function isOutput(event: SessionImage["events"][number]): event is OutputImage {

@@ -2,6 +2,7 @@
  * A whole session as plain data: what a checkpoint holds beside the state. The scheduler makes it and
  * starts from it; `session_file.ts` turns it into bytes and back.
  */
+import type { Frames } from "../base/frames.ts";
 import type { RowState } from "../engine/executor.ts";
 
 export interface SpanImage {
@@ -30,7 +31,7 @@ export interface ChunkImage {
   readonly state: "waiting" | "running" | "done" | "cancelled" | "failed";
   readonly stepsRun: number;
   /** The whole input, as long as steps are left. */
-  readonly input: Float32Array | null;
+  readonly input: Frames | null;
   /** Its number is remembered; otherwise only the ring still speaks of it. */
   readonly isKnown: boolean;
 }

@@ -45,6 +45,7 @@ A run folder's run.json says how its model is read and its frame; a flag that is
         "slots",
         "sessions-max",
         ...ENGINE,
+        "cpu-threads",
         "no-worker",
         "name",
         "state-dir",

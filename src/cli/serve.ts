@@ -3,6 +3,7 @@ import { realClock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
 import { limitsOf, type Settings } from "../config.ts";
 import {
+  coresToSpare,
   exit,
   listen,
   type Listener,
@@ -57,6 +58,7 @@ export async function run(call: Call): Promise<number> {
     load: loadOptions(call),
     ...(frame === undefined ? {} : { frame }),
     device,
+    cpuThreads: settings["cpu-threads"] || coresToSpare(),
     thread: !settings["no-worker"],
     limits: limitsOf(settings),
     apiKeys,

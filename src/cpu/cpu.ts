@@ -1,170 +1,192 @@
 /**
  * The CPU executor: plays the same plan as the WebGPU engine, event-driven, with the same bits. It is
- * what machines without a suitable GPU run. One row after another, all nodes of one step, then the next.
+ * what machines without a suitable GPU run. All it computes on is one block of memory; a step writes
+ * each row's next state beside its state, and makes it the row's state when every row has run.
  */
-import type { BatchRow, ExecutorInfo } from "../engine/executor.ts";
-import { layerNamed, type PointwiseLayer } from "../layers/mod.ts";
-import type { Plan, PlanNode, PointwiseOp } from "../model/plan.ts";
-import { HostExecutor, type HostOptions, hostStateBytes } from "../host/host_executor.ts";
-import { connect, maxPool, permute, plastic, taps } from "../host/gathers.ts";
-import type { HostRow, NodeState } from "../host/row.ts";
-import { convEvents, denseEvents, type Events, poolEvents } from "./scatter.ts";
+import { assert } from "../base/assert.ts";
+import { entriesOf, isPacked } from "../base/frames.ts";
+import { GanglionError } from "../base/errors.ts";
+import type { BatchRow, Executor, ExecutorInfo, RowResult, RowState } from "../engine/executor.ts";
+import { type Plan, type Probe, probesOf } from "../model/plan.ts";
+import { checkState, restState } from "../model/row_state.ts";
+import { bufferOf, type Kernels, kernelsFor, takeMemory } from "./kernels.ts";
+import { COPIES, mapMemory, type MemoryMap, type RowFacts } from "./memory_map.ts";
+import { loadParameters } from "./parameters.ts";
+import { type Probe as AfterStep, RowRunner } from "./row_runner.ts";
+import { StateRows } from "./state_rows.ts";
+import { type HelperThread, Team } from "./team.ts";
 
-const f = Math.fround;
-
-/** Working memory of one node, reused for every row and step. */
-interface Work {
-  readonly values: Float32Array;
-  readonly events: Events;
-  /** Sum of several edges, or of one that must be copied. */
-  readonly x: Float32Array;
-  readonly xEvents: Events;
-  /** Convolution sums, channels last. */
-  readonly sums: Float32Array;
+export interface CpuOptions {
+  readonly slots: number;
+  readonly frame: number;
+  /** `plain` insists on loops without vectors, for tests and benches. */
+  readonly kernels?: "auto" | "plain";
+  /** Threads that share its work; they end with it. */
+  readonly helpers?: readonly HelperThread[];
 }
 
-export class CpuExecutor extends HostExecutor {
+export class CpuExecutor implements Executor {
+  readonly plan: Plan;
+  readonly slots: number;
+  readonly frame: number;
   readonly info: ExecutorInfo;
-  readonly #work: readonly Work[];
+  readonly lost: Promise<{ reason: string }>;
+  /** What its rows are computed with. */
+  readonly kernels: Kernels;
+  readonly #map: MemoryMap;
+  readonly #floats: Float32Array;
+  readonly #words: Uint32Array;
+  readonly #states: StateRows;
+  readonly #runner: RowRunner;
+  readonly #team: Team | null;
+  readonly #lose: (reason: string) => void;
+  readonly #probes: ReadonlyMap<string, Probe>;
+  /** By slot: which copy of its row is committed; −1 while it rests. */
+  readonly #copies: Int8Array;
 
-  constructor(plan: Plan, options: HostOptions) {
-    super(plan, options);
+  constructor(plan: Plan, { slots, frame, kernels = "auto", helpers = [] }: CpuOptions) {
+    this.plan = plan;
+    this.slots = slots;
+    this.frame = frame;
+    const size = { slots, frame, threads: 1 + helpers.length };
+    this.#map = mapMemory(plan, size);
+    const shared = helpers.length > 0;
+    const memory = takeMemory(this.#map.bytes, { shared, vectors: kernels === "auto" });
+    const buffer = bufferOf(memory);
+    loadParameters(plan, this.#map, buffer);
+    this.kernels = kernelsFor(plan, this.#map, memory);
+    this.#floats = new Float32Array(buffer);
+    this.#words = new Uint32Array(buffer);
+    this.#states = new StateRows(plan, this.#map, buffer);
+    this.#states.write(this.#map.rest, restState(plan));
+    this.#runner = new RowRunner(plan, this.#map, memory, this.kernels, 0);
+    const { promise, resolve } = Promise.withResolvers<{ reason: string }>();
+    this.lost = promise;
+    this.#lose = (reason) => resolve({ reason });
+    this.#team = shared
+      ? new Team(helpers, this.#map, { plan, options: size, memory }, this.#lose)
+      : null;
+    this.#probes = new Map(probesOf(plan).map((probe) => [probe.name, probe]));
+    this.#copies = new Int8Array(slots).fill(-1);
+    const how = memory instanceof WebAssembly.Memory ? "WebAssembly vectors" : "plain TypeScript";
     this.info = {
       kind: "cpu",
-      device: "event-driven TypeScript, 1 thread",
+      device: `event-driven ${how}, ${size.threads} thread${shared ? "s" : ""}`,
       software: true,
       numerics: "exact-1",
-      stateBytes: hostStateBytes(plan, options.slots),
+      stateBytes: slots * COPIES * this.#map.rowBytes,
     };
-    this.#work = plan.nodes.map((node) => {
-      const source = node.inputs[0] === undefined ? null : plan.nodes[node.inputs[0].from]!;
-      const inputs = source?.size ?? 0;
-      return {
-        values: new Float32Array(node.size),
-        events: { indices: new Int32Array(node.size), count: 0 },
-        x: new Float32Array(inputs),
-        xEvents: { indices: new Int32Array(inputs), count: 0 },
-        sums: new Float32Array(node.op.op === "conv" ? node.size : 0),
-      };
-    });
   }
 
-  protected runRow(
-    state: HostRow,
-    row: BatchRow,
-    probe: (step: number, values: readonly Float32Array[]) => void,
-  ): Float32Array {
-    const { nodes, sampleSize, outputSize } = this.plan;
-    const output = new Float32Array(row.steps * outputSize);
-    const values = this.#work.map((work) => work.values);
-    const input = this.#work[0]!;
-    for (let t = 0; t < row.steps; t++) {
-      input.values.set(row.input.subarray(t * sampleSize, (t + 1) * sampleSize));
-      findEvents(input.values, input.events);
-      for (let n = 1; n < nodes.length; n++) this.#stepNode(nodes[n]!, state);
-      for (let n = 1; n < nodes.length; n++) state[n]!.last?.set(values[n]!);
-      output.set(values[this.plan.output]!, t * outputSize);
-      probe(t, values);
+  // deno-lint-ignore require-await -- the interface is asynchronous, this is not
+  async step(batch: readonly BatchRow[]): Promise<RowResult[]> {
+    const { roundRows } = this.#map;
+    for (const row of batch) this.#check(row);
+    const results: RowResult[] = [];
+    for (let at = 0; at < batch.length; at += roundRows) {
+      results.push(...this.#round(batch.slice(at, at + roundRows)));
     }
-    return output;
+    for (const { slot } of batch) this.#copies[slot] = this.#nextCopy(slot);
+    return results;
   }
 
-  #stepNode(node: PlanNode, state: HostRow): void {
-    const work = this.#work[node.index]!;
-    const { x, events } = this.#fanIn(node, state);
-    const own = state[node.index]!;
-    const { op } = node;
-    const y = work.values;
-    switch (op.op) {
-      case "dense":
-        denseEvents(op, x, events, y);
-        break;
-      case "conv":
-        convEvents(op, x, events, work.sums, y);
-        break;
-      case "pool":
-        poolEvents(op, x, events, y);
-        break;
-      case "max_pool":
-        maxPool(op, x, y);
-        break;
-      case "permute":
-        permute(op, x, y);
-        break;
-      case "connect":
-        connect(op, this.#edge(node, 0, state), this.#edge(node, 1, state), y);
-        break;
-      case "taps":
-        taps(op, x, own.line!, y);
-        break;
-      case "plastic": {
-        const [post, pre] = [this.#edge(node, 0, state), this.#edge(node, 1, state)];
-        plastic(op, post, pre, own.fields, y);
-        break;
+  // deno-lint-ignore require-await -- as above
+  async readState(slot: number): Promise<RowState> {
+    return this.#states.read(this.#committed(slot));
+  }
+
+  // deno-lint-ignore require-await -- as above
+  async writeState(slot: number, state: RowState): Promise<void> {
+    checkState(this.plan, state);
+    const copy = this.#nextCopy(slot);
+    this.#states.write(this.#rowAt(slot, copy), state);
+    this.#copies[slot] = copy;
+  }
+
+  // deno-lint-ignore require-await -- as above
+  async close(): Promise<void> {
+    this.#team?.close();
+  }
+
+  #check({ slot, steps, input }: BatchRow): void {
+    assert(slot >= 0 && slot < this.slots, `slot ${slot} exists`);
+    assert(steps >= 1 && steps <= this.frame, `a row runs 1 to ${this.frame} steps`);
+    const entries = steps * entriesOf(input, this.plan.sampleSize);
+    assert(input.length === entries, "input has its row's size");
+  }
+
+  #round(rows: readonly BatchRow[]): RowResult[] {
+    const facts = rows.map((row, index) => this.#load(row, index));
+    const probes = rows.map((): Record<string, Float32Array> => ({}));
+    // Values are recorded on this thread.
+    const alone = this.#team === null || rows.length === 1;
+    const together: RowFacts[] = [];
+    rows.forEach((row, i) => {
+      if (row.record?.length) this.#runner.run(facts[i]!, this.#recorder(row, probes[i]!));
+      else if (alone) this.#runner.run(facts[i]!);
+      else together.push(facts[i]!);
+    });
+    if (together.length > 0) this.#runTogether(together);
+    return facts.map((each, i) => ({ output: this.#output(each), probes: probes[i]! }));
+  }
+
+  #runTogether(rows: readonly RowFacts[]): void {
+    try {
+      this.#team!.run(rows, (row) => this.#runner.run(row));
+    } catch (error) {
+      if (error instanceof GanglionError && error.code === "device_lost") {
+        this.#lose(error.message);
       }
-      case "delay":
-        for (let i = 0; i < y.length; i++) {
-          const delay = op.steps[i]!;
-          y[i] = delay === 0 ? x[i]! : own.line!.read(delay, i);
-        }
-        own.line!.push(x);
-        break;
-      case "pointwise":
-        stepPointwise(layerNamed(op.layer), op, x, own, y);
-        break;
+      throw error;
     }
-    findEvents(y, work.events);
   }
 
-  /** The node's input and its events; copied only when edges are added or come from the last step. */
-  #fanIn(node: PlanNode, state: HostRow): { x: Float32Array; events: Events } {
-    const first = node.inputs[0]!;
-    if (node.inputs.length === 1 && !first.previous) {
-      const source = this.#work[first.from]!;
-      return { x: source.values, events: source.events };
-    }
-    const { x, xEvents } = this.#work[node.index]!;
-    node.inputs.forEach((_, k) => {
-      const edge = this.#edge(node, k, state);
-      if (k === 0) x.set(edge);
-      else for (let i = 0; i < x.length; i++) x[i] = f(x[i]! + edge[i]!);
+  #load({ slot, steps, fresh, input }: BatchRow, index: number): RowFacts {
+    const map = this.#map;
+    const facts: RowFacts = {
+      from: fresh ? map.rest : this.#committed(slot),
+      to: this.#rowAt(slot, this.#nextCopy(slot)),
+      steps,
+      input: map.input + index * map.inputBytes,
+      isBits: isPacked(input),
+      output: map.output + index * map.outputBytes,
+    };
+    (isPacked(input) ? this.#words : this.#floats).set(input, facts.input >>> 2);
+    return facts;
+  }
+
+  #output({ steps, output }: RowFacts): Float32Array {
+    const begin = output >>> 2;
+    return this.#floats.slice(begin, begin + steps * this.plan.outputSize);
+  }
+
+  /** Fills `into`, which it first sets up, with the row's recorded values. */
+  #recorder({ steps, record = [] }: BatchRow, into: Record<string, Float32Array>): AfterStep {
+    const wanted = record.map((name) => {
+      const probe = this.#probes.get(name);
+      assert(probe !== undefined, `probe "${name}" exists`);
+      const { state } = this.plan.nodes[probe.node]!;
+      const field = state.findIndex((each) => each.name === probe.field);
+      const values = into[name] = new Float32Array(steps * probe.size);
+      return { node: probe.node, size: probe.size, field, values };
     });
-    findEvents(x, xEvents);
-    return { x, events: xEvents };
+    return (step, read) => {
+      for (const { node, size, field, values } of wanted) {
+        values.set(read(node, field), step * size);
+      }
+    };
   }
 
-  /** What one edge brings; a cut edge gives the source's output of the step before. */
-  #edge(node: PlanNode, k: number, state: HostRow): Float32Array {
-    const { from, previous } = node.inputs[k]!;
-    return previous ? state[from]!.last! : this.#work[from]!.values;
+  #committed(slot: number): number {
+    const copy = this.#copies[slot]!;
+    return copy < 0 ? this.#map.rest : this.#rowAt(slot, copy);
   }
-}
 
-/** Marks what is not zero. */
-function findEvents(values: Float32Array, events: Events): void {
-  let count = 0;
-  for (let i = 0; i < values.length; i++) {
-    if (values[i] !== 0) events.indices[count++] = i;
+  #nextCopy(slot: number): number {
+    return (this.#copies[slot]! + 1) % COPIES;
   }
-  events.count = count;
-}
 
-/** Runs the layer's twin over all elements. */
-function stepPointwise(
-  layer: PointwiseLayer,
-  op: PointwiseOp,
-  x: Float32Array,
-  state: NodeState,
-  y: Float32Array,
-): void {
-  const size = y.length;
-  const { fields } = state;
-  const own = new Float32Array(layer.state.length);
-  const coef = new Float32Array(layer.coefficients.length);
-  for (let i = 0; i < size; i++) {
-    for (let k = 0; k < own.length; k++) own[k] = fields[k]![i]!;
-    for (let k = 0; k < coef.length; k++) coef[k] = op.coefficients[k * size + i]!;
-    y[i] = layer.step(x[i]!, own, coef, op.mode);
-    for (let k = 0; k < own.length; k++) fields[k]![i] = own[k]!;
+  #rowAt(slot: number, copy: number): number {
+    return this.#map.rows + (slot * COPIES + copy) * this.#map.rowBytes;
   }
 }

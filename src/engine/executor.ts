@@ -6,6 +6,7 @@
  * rejects, every row's state is byte for byte what it was. Rows that are not in the batch are never
  * touched. Steps may not overlap: the caller awaits one before it starts the next.
  */
+import type { Frames } from "../base/frames.ts";
 import type { Plan } from "../model/plan.ts";
 
 /** One session's frame in a step. A slot appears at most once in a batch. */
@@ -15,8 +16,8 @@ export interface BatchRow {
   readonly steps: number;
   /** True: the row starts from rest, whatever its state holds. */
   readonly fresh: boolean;
-  /** [steps, sampleSize], canonical f32. */
-  readonly input: Float32Array;
+  /** [steps, sampleSize], canonical f32, or the same as bits. */
+  readonly input: Frames;
   /** Probe names to return, see `probesOf`. */
   readonly record?: readonly string[];
 }

@@ -1,4 +1,5 @@
 /** Packs a batch into one array of words: row headers, then inputs; 0/1 frames travel as bits. */
+import { isPacked } from "../base/frames.ts";
 import type { BatchRow } from "../engine/executor.ts";
 import { COPIES, type Layout, rowOffset, UPLOAD_HEADER_WORDS, UPLOAD_ROW_WORDS } from "./layout.ts";
 
@@ -43,6 +44,10 @@ export class Upload {
   /** Packs a frame of zeros and ones; returns the words used, or 0 when it holds anything else. */
   #packBits({ input, steps }: BatchRow, at: number): number {
     const { inputWords, inputBitWords } = this.#layout;
+    if (isPacked(input)) {
+      this.words.set(input, at);
+      return input.length;
+    }
     let read = 0;
     for (let t = 0; t < steps; t++) {
       for (let k = 0; k < inputBitWords; k++) {

@@ -5,9 +5,15 @@
 import { snap } from "../base/numeric.ts";
 import { exactTanh, learn, modulates, OWN_RATES } from "../layers/mod.ts";
 import type { ConnectOp, MaxPoolOp, PermuteOp, PlasticOp, TapsOp } from "../model/plan.ts";
-import type { DelayLine } from "./delay_line.ts";
 
 const f = Math.fround;
+
+/** The last values of every element, zero before the start. */
+export interface Line {
+  /** The value `delay` steps ago; `delay` from 1 to the line's length. */
+  read(delay: number, element: number): number;
+  push(values: Float32Array): void;
+}
 
 /** Twin of shaders/max_pool.wgsl. */
 export function maxPool(op: MaxPoolOp, x: Float32Array, y: Float32Array): void {
@@ -44,7 +50,7 @@ export function connect(op: ConnectOp, s: Float32Array, r: Float32Array, y: Floa
 }
 
 /** Twin of shaders/skeleton_push.wgsl and skeleton_taps.wgsl. */
-export function taps(op: TapsOp, x: Float32Array, line: DelayLine, y: Float32Array): void {
+export function taps(op: TapsOp, x: Float32Array, line: Line, y: Float32Array): void {
   for (let j = 0; j < op.outputs; j++) {
     let sum = 0;
     for (let k = op.starts[j]!; k < op.starts[j + 1]!; k++) {

@@ -1,4 +1,5 @@
 /** Bodies of a chunk to typed arrays: four media types, one result. No JSON goes further down. */
+import { type Frames, isPacked, strayBit } from "../base/frames.ts";
 import { GanglionError } from "../base/errors.ts";
 import { parseNpy } from "../base/npy.ts";
 import { firstNonFinite, sizeOf, wordsOf } from "../base/numeric.ts";
@@ -20,8 +21,8 @@ export interface ChunkShape {
 }
 
 export interface DecodedChunk {
-  /** [steps, …sampleShape], finite. */
-  readonly values: Float32Array;
+  /** [steps, …sampleShape], finite; what came as bits stays so. */
+  readonly values: Frames;
   readonly steps: number;
   readonly reset: boolean;
 }
@@ -33,7 +34,7 @@ export function decodeChunk(
   shape: ChunkShape,
 ): DecodedChunk {
   const chunk = decoders[type](body, shape);
-  const at = firstNonFinite(chunk.values);
+  const at = isPacked(chunk.values) ? -1 : firstNonFinite(chunk.values);
   if (at >= 0) {
     const size = sizeOf(shape.sampleShape);
     const [step, index] = [Math.floor(at / size), at % size];
@@ -99,27 +100,16 @@ function decodeNpy(body: Uint8Array, { sampleShape, assertSteps }: ChunkShape): 
 
 function decodeBits(body: Uint8Array<ArrayBuffer>, shape: ChunkShape): DecodedChunk {
   const size = sizeOf(shape.sampleShape);
-  const words = wordsOf(size);
-  const steps = stepsIn(body, 4 * words, shape);
-  const packed = new Uint32Array(aligned(body));
-  const values = new Float32Array(steps * size);
-  for (let t = 0; t < steps; t++) {
-    for (let w = 0; w < words; w++) {
-      let word = packed[t * words + w]!;
-      while (word !== 0) {
-        const bit = 31 - Math.clz32(word & -word);
-        const index = w * 32 + bit;
-        if (index >= size) {
-          throw new GanglionError(
-            "event_out_of_range",
-            `Bit ${index} of step ${t} is set, a step has ${size} values`,
-            { t, i: index, steps, size },
-          );
-        }
-        values[t * size + index] = 1;
-        word &= word - 1;
-      }
-    }
+  const steps = stepsIn(body, 4 * wordsOf(size), shape);
+  const values = new Uint32Array(aligned(body));
+  const stray = strayBit(values, size);
+  if (stray !== null) {
+    const { step, index } = stray;
+    throw new GanglionError(
+      "event_out_of_range",
+      `Bit ${index} of step ${step} is set, a step has ${size} values`,
+      { t: step, i: index, steps, size },
+    );
   }
   return { values, steps, reset: false };
 }

@@ -2,8 +2,9 @@
  * A chunk as JSON: nested data, or events. Both are checked value by value, with the position in
  * every refusal; sizes are checked before anything is allocated for them.
  */
+import { valuesOf } from "../base/frames.ts";
 import { GanglionError } from "../base/errors.ts";
-import { sizeOf } from "../base/numeric.ts";
+import { sizeOf, wordsOf } from "../base/numeric.ts";
 import type { ChunkShape, DecodedChunk } from "./chunk_codec.ts";
 
 const FIELDS = ["data", "steps", "events", "reset"];
@@ -80,7 +81,10 @@ function decodeEvents(steps: unknown, events: unknown, shape: ChunkShape): Decod
   if (steps === 0) throw new GanglionError("empty_chunk", "steps is 0");
   shape.assertSteps(steps);
   const size = sizeOf(shape.sampleShape);
-  const values = new Float32Array(steps * size);
+  // One spike a place stays a bit; counts need values.
+  const words = wordsOf(size);
+  const bits = new Uint32Array(steps * words);
+  let values: Float32Array | null = null;
   events.forEach((event: unknown, position) => {
     const place = `events[${position}]`;
     if (!Array.isArray(event) || event.length < 2 || event.length > 3) {
@@ -99,9 +103,11 @@ function decodeEvents(steps: unknown, events: unknown, shape: ChunkShape): Decod
         { position, t: step, i: index, steps, size },
       );
     }
-    values[step * size + index]! += count;
+    const [word, bit] = [step * words + (index >>> 5), 1 << (index & 31)];
+    if (values === null && count === 1 && (bits[word]! & bit) === 0) bits[word]! |= bit;
+    else (values ??= valuesOf(bits, size))[step * size + index]! += count;
   });
-  return { values, steps, reset: false };
+  return { values: values ?? bits, steps, reset: false };
 }
 
 function isCount(value: unknown): value is number {

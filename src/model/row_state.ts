@@ -30,7 +30,8 @@ export function stateTensors(plan: Plan): StateTensor[] {
   );
 }
 
-function tensorSize(node: PlanNode, { type, words }: StateField): number {
+/** Values of one tensor. */
+export function tensorSize(node: PlanNode, { type, words }: StateField): number {
   if (type === "f32") return words;
   if (type === "bits") return node.size;
   const ring = ringOf(node)!;

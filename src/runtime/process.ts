@@ -4,7 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import { mkdir, open, readFile, stat, writeFile } from "node:fs/promises";
-import { totalmem } from "node:os";
+import { availableParallelism, totalmem } from "node:os";
 import { dirname } from "node:path";
 import process from "node:process";
 import { GanglionError } from "../base/errors.ts";
@@ -26,6 +26,9 @@ export function cpuMs(): number {
 }
 
 export const residentBytes = (): number => process.memoryUsage().rss;
+
+/** Cores for computing when one is left to everything else; at least 1. */
+export const coresToSpare = (): number => Math.max(1, availableParallelism() - 1);
 
 /** Memory that this process may use: the machine's, or less in a container. */
 export async function machineBytes(): Promise<number> {

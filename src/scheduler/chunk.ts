@@ -3,6 +3,7 @@
  * them, and who waits for it. Knows nothing of queues; the session moves it along.
  */
 import { assert } from "../base/assert.ts";
+import type { Frames } from "../base/frames.ts";
 import type { Clock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
 import type { ChunkImage } from "../checkpoint/mod.ts";
@@ -11,8 +12,8 @@ import type { Prediction } from "./session_types.ts";
 
 /** What a client sends, decoded. */
 export interface ChunkInput {
-  /** [steps, sample size], finite; not changed afterwards by anyone. */
-  readonly values: Float32Array;
+  /** Finite; not changed afterwards by anyone. */
+  readonly values: Frames;
   readonly steps: number;
   /** The session goes back to rest before the first step. */
   readonly reset?: boolean;
@@ -51,7 +52,7 @@ export class Chunk {
   takenAtMs = NaN;
   /** Failed runs of the frame at its head. */
   attempts = 0;
-  #input: Float32Array | null;
+  #input: Frames | null;
   #outputs: OutputEvent[] = [];
   #outputsDropped = false; // by the ring; a waiter may still hold them
   #outputsLost = false;
@@ -112,12 +113,12 @@ export class Chunk {
   }
 
   /** The next frame's input, at most `frame` steps. */
-  head(frame: number): { steps: number; input: Float32Array } {
+  head(frame: number): { steps: number; input: Frames } {
     assert(this.#input !== null, "a finished chunk has no frames");
     const steps = Math.min(frame, this.steps - this.stepsRun);
-    const sampleSize = this.#input.length / this.steps;
-    const from = this.stepsRun * sampleSize;
-    return { steps, input: this.#input.subarray(from, from + steps * sampleSize) };
+    const entries = this.#input.length / this.steps;
+    const from = this.stepsRun * entries;
+    return { steps, input: this.#input.subarray(from, from + steps * entries) };
   }
 
   /** A frame ran. */

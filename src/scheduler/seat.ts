@@ -2,13 +2,14 @@
  * Where one session's state is: in a slot of the executor, or on the host. Where a device can be lost,
  * the host also keeps an older state of a seated session and the frames that ran since.
  */
+import type { Frames } from "../base/frames.ts";
 import type { ReadoutImage } from "../checkpoint/mod.ts";
 import type { RowState } from "../engine/executor.ts";
 import type { Session } from "./slot_scheduler.ts";
 
 /** A frame that ran, to be run again if the device is lost. */
 export interface JournalFrame {
-  readonly input: Float32Array;
+  readonly input: Frames;
   readonly steps: number;
   /** It started from rest. */
   readonly reset: boolean;

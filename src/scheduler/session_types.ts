@@ -1,4 +1,5 @@
 /** What a session is made of and what it needs around it, as data. */
+import type { Frames } from "../base/frames.ts";
 import type { Limits } from "../base/limits.ts";
 import type { ReadoutImage } from "../checkpoint/mod.ts";
 import type { Chunk } from "./chunk.ts";
@@ -33,7 +34,7 @@ export interface Epoch {
 export interface TakenFrame {
   readonly chunk: Chunk;
   readonly steps: number;
-  readonly input: Float32Array;
+  readonly input: Frames;
   /** Starts from rest. */
   readonly reset: boolean;
 }

@@ -8,6 +8,7 @@ import { probesOf } from "../model/plan.ts";
 import { restState } from "../model/row_state.ts";
 import { assert } from "../base/assert.ts";
 import { GanglionError } from "../base/errors.ts";
+import { entriesOf, type Frames, isPacked, strayBit } from "../base/frames.ts";
 import { canonicalise } from "../base/numeric.ts";
 import { Future } from "./future.ts";
 
@@ -25,6 +26,8 @@ export interface SubmitOptions {
   readonly reset?: boolean;
   /** As `reset`, but for this frame alone: when its step fails the state is what it was. */
   readonly fresh?: boolean;
+  /** The frame is words of spikes as bits, `[steps, ceil(values / 32)]`, the first value in bit 0. */
+  readonly packed?: boolean;
   /** Probe names to return with the outputs. */
   readonly record?: readonly string[];
 }
@@ -35,7 +38,7 @@ export interface SchedulerOptions {
 }
 
 interface Pending {
-  readonly input: Float32Array;
+  readonly input: Frames;
   readonly steps: number;
   readonly reset: boolean;
   readonly fresh: boolean;
@@ -148,7 +151,7 @@ export class SlotScheduler {
   }
 
   /**
-   * Queues one frame, `[steps, …sample_shape]` as a flat array, which is copied. Steps are exactly
+   * Queues one frame, `[steps, …sample_shape]` as a flat array or packed, which is copied. Steps are exactly
    * `frame`, or 1 … frame with `partialFrames`.
    */
   submit(
@@ -157,7 +160,8 @@ export class SlotScheduler {
     options: SubmitOptions = {},
   ): Future<Outputs> {
     const { sampleSize, sampleShape } = this.executor.plan;
-    const steps = frame.length / sampleSize;
+    const input = options.packed ? new Uint32Array(frame) : canonicalise(new Float32Array(frame));
+    const steps = frame.length / entriesOf(input, sampleSize);
     const fits = Number.isInteger(steps) && steps >= 1 &&
       (this.#partial ? steps <= this.frame : steps === this.frame);
     if (!fits) {
@@ -168,6 +172,13 @@ export class SlotScheduler {
           `got ${frame.length} values`,
       );
     }
+    const stray = isPacked(input) ? strayBit(input, sampleSize) : null;
+    if (stray !== null) {
+      throw new GanglionError(
+        "bad_array",
+        `bit ${stray.index} of step ${stray.step} is set, a step has ${sampleSize} values`,
+      );
+    }
     const record = this.#record(session);
     const names = options.record ?? [];
     const unknown = names.find((name) => !this.#probes.has(name));
@@ -176,7 +187,7 @@ export class SlotScheduler {
     }
     const future = new Future<Outputs>();
     record.queue.push({
-      input: canonicalise(new Float32Array(frame)),
+      input,
       steps,
       reset: (options.reset ?? false) || record.resetNext,
       fresh: options.fresh ?? false,

@@ -5,6 +5,7 @@
  * neighbour along. What reads or moves state runs between two rounds.
  */
 import { type Clock, nextTurn } from "../base/clock.ts";
+import { isPacked } from "../base/frames.ts";
 import type { ModelHost } from "./model_host.ts";
 import type { RanStep } from "./observer.ts";
 import type { Residency } from "./residency.ts";
@@ -204,6 +205,7 @@ export class StepLoop {
       const { input, reset } = session.take();
       return scheduler.submit(session.seat.slot!, input, {
         fresh: reset,
+        packed: isPacked(input),
         record: session.options.record,
       });
     });

@@ -2,6 +2,8 @@
  * What travels between the server's thread and the thread that owns the executor. A batch is one block
  * of values with a row of facts each, and moves by transfer: nothing is cloned but small facts.
  */
+import { isPacked } from "../base/frames.ts";
+import { wordsOf } from "../base/numeric.ts";
 import type {
   BatchRow,
   ExecutorInfo,
@@ -16,6 +18,7 @@ export interface RowFacts {
   readonly slot: number;
   readonly steps: number;
   readonly fresh: boolean;
+  readonly isBits: boolean;
   readonly record?: readonly string[];
 }
 
@@ -27,7 +30,7 @@ export interface Opening {
 }
 
 export type Request =
-  | { readonly type: "step"; readonly rows: readonly RowFacts[]; readonly values: Float32Array }
+  | { readonly type: "step"; readonly rows: readonly RowFacts[]; readonly inputs: ArrayBuffer }
   | { readonly type: "read"; readonly slot: number }
   | { readonly type: "write"; readonly slot: number; readonly state: RowState }
   | { readonly type: "close" };
@@ -35,6 +38,8 @@ export type Request =
 export type ToThread = Opening | (Request & { readonly id: number });
 
 export interface StepResult {
+  /** The block that the inputs came in, for the next ones. */
+  readonly inputs: ArrayBuffer;
   readonly outputs: Float32Array;
   readonly probes: readonly Readonly<Record<string, Float32Array>>[];
   /** Undefined where the executor does not tell. */
@@ -56,34 +61,45 @@ export type FromThread =
   | { readonly type: "done"; readonly id: number; readonly result: unknown }
   | { readonly type: "error"; readonly id: number; readonly failure: Failure };
 
-/** Rows → facts and one block of their inputs, which is a copy and may be transferred. */
-export function packRows(batch: readonly BatchRow[]): { rows: RowFacts[]; values: Float32Array } {
-  const length = batch.reduce((sum, { input }) => sum + input.length, 0);
-  const values = new Float32Array(length);
+/**
+ * Rows → facts and one block of their inputs, which is a copy and may be transferred. It is `spare` where
+ * that is large enough.
+ */
+export function packRows(
+  batch: readonly BatchRow[],
+  spare: ArrayBuffer | null,
+): { rows: RowFacts[]; inputs: ArrayBuffer } {
+  const bytes = batch.reduce((sum, { input }) => sum + input.byteLength, 0);
+  const inputs = spare !== null && spare.byteLength >= bytes ? spare : new ArrayBuffer(bytes);
+  const [values, words] = [new Float32Array(inputs), new Uint32Array(inputs)];
   let at = 0;
   const rows = batch.map(({ slot, steps, fresh, input, record }): RowFacts => {
-    values.set(input, at);
+    const isBits = isPacked(input);
+    (isBits ? words : values).set(input, at);
     at += input.length;
-    return { slot, steps, fresh, ...(record === undefined ? {} : { record }) };
+    return { slot, steps, fresh, isBits, ...(record === undefined ? {} : { record }) };
   });
-  return { rows, values };
+  return { rows, inputs };
 }
 
 export function unpackRows(
   rows: readonly RowFacts[],
-  values: Float32Array,
+  inputs: ArrayBuffer,
   sampleSize: number,
 ): BatchRow[] {
+  const [values, words] = [new Float32Array(inputs), new Uint32Array(inputs)];
   let at = 0;
-  return rows.map((row) => {
-    const input = values.subarray(at, at += row.steps * sampleSize);
+  return rows.map(({ isBits, ...row }) => {
+    const input = isBits
+      ? words.subarray(at, at += row.steps * wordsOf(sampleSize))
+      : values.subarray(at, at += row.steps * sampleSize);
     return { ...row, input };
   });
 }
 
 export function packResults(
   results: readonly RowResult[],
-  phases: StepPhases | undefined,
+  { inputs, phases }: Pick<StepResult, "inputs" | "phases">,
 ): StepResult {
   const length = results.reduce((sum, { output }) => sum + output.length, 0);
   const outputs = new Float32Array(length);
@@ -92,7 +108,7 @@ export function packResults(
     outputs.set(output, at);
     at += output.length;
   }
-  return { outputs, probes: results.map(({ probes }) => probes), phases };
+  return { inputs, outputs, probes: results.map(({ probes }) => probes), phases };
 }
 
 export function unpackResults(

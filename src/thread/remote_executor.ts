@@ -46,6 +46,8 @@ export class RemoteExecutor implements Executor {
   readonly lost: Promise<{ reason: string }>;
   readonly #line: Line;
   #phases: StepPhases | undefined;
+  /** A block for inputs that no message holds. */
+  #spare: ArrayBuffer | null = null;
 
   private constructor(plan: Plan, options: RemoteOptions, line: Line, info: ExecutorInfo) {
     this.plan = plan;
@@ -70,10 +72,10 @@ export class RemoteExecutor implements Executor {
   }
 
   async step(batch: readonly BatchRow[]): Promise<RowResult[]> {
-    const { rows, values } = packRows(batch);
-    const result = await this.#line.ask<StepResult>({ type: "step", rows, values }, [
-      values.buffer,
-    ]);
+    const { rows, inputs } = packRows(batch, this.#spare);
+    this.#spare = null;
+    const result = await this.#line.ask<StepResult>({ type: "step", rows, inputs }, [inputs]);
+    this.#spare = result.inputs;
     this.#phases = result.phases;
     return unpackResults(result, rows, this.plan.outputSize);
   }

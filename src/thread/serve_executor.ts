@@ -47,9 +47,11 @@ async function answer(
   switch (request.type) {
     case "step": {
       const { plan } = executor;
-      const batch = unpackRows(request.rows, request.values, plan.sampleSize);
-      const result = packResults(await executor.step(batch), executor.phases);
-      return { result, transfer: [result.outputs.buffer] };
+      const { inputs } = request;
+      const batch = unpackRows(request.rows, inputs, plan.sampleSize);
+      const results = await executor.step(batch);
+      const result = packResults(results, { inputs, phases: executor.phases });
+      return { result, transfer: [result.outputs.buffer, inputs] };
     }
     case "read":
       return { result: await executor.readState(request.slot) };

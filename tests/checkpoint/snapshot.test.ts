@@ -229,6 +229,19 @@ describe("a session's checkpoint", () => {
         input: Float32Array.of(1, 2, 3),
         isKnown: true,
       },
+      {
+        seq: 2,
+        steps: 3,
+        reset: false,
+        digest: "b",
+        startStep: 7,
+        epoch: 2,
+        state: "waiting",
+        stepsRun: 0,
+        // Words of spikes, which as numbers would be a NaN that signals, and others.
+        input: Uint32Array.of(0x7fa00001, 0xffffffff, 0x80000000),
+        isKnown: true,
+      },
     ],
     events: [
       {

@@ -15,6 +15,7 @@ import {
 } from "../../src/layers/mod.ts";
 import { type Plan, probesOf } from "../../src/model/plan.ts";
 import { ReferenceExecutor } from "../../src/reference/mod.ts";
+import { packBits } from "../../src/base/numeric.ts";
 import { SlotScheduler } from "../../src/scheduler/slot_scheduler.ts";
 import { plasticPlan, ratesPlan, residualPlan, tapsPlan } from "../support/layer_plans.ts";
 import {
@@ -398,6 +399,27 @@ export const CONTRACT: readonly ContractCase[] = [
       );
       for (const [i, input] of inputs.entries()) {
         assertSameBits(results[i]!.output, await onePass(plan, input), `row ${i}`);
+      }
+    });
+  }),
+  ...eachPlan("a frame as bits is the same frame", PLANS, async (make, plan) => {
+    await withSubject(make, plan, { slots: 3, frame: 12 }, async ({ executor }) => {
+      const reference = new ReferenceExecutor(plan, { slots: 3, frame: 12 });
+      const random = new Random(31);
+      for (const fresh of [true, false]) {
+        const values = [7, 12, 3].map((steps) => random.spikes(steps * plan.sampleSize));
+        const rows = values.map((input, slot): BatchRow => ({
+          slot,
+          steps: input.length / plan.sampleSize,
+          fresh,
+          input,
+        }));
+        // The row in the middle stays as it is: both forms in one batch.
+        const packed = rows.map((row, i) =>
+          i === 1 ? row : { ...row, input: packBits(values[i]!, row.steps) }
+        );
+        const [given, wanted] = await Promise.all([executor.step(packed), reference.step(rows)]);
+        for (const i of [0, 1, 2]) assertSameBits(given[i]!.output, wanted[i]!.output, `row ${i}`);
       }
     });
   }),

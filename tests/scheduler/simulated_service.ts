@@ -7,6 +7,7 @@
 import { expect } from "bun:test";
 import { GanglionError } from "../../src/base/errors.ts";
 import { makeLimits } from "../../src/base/limits.ts";
+import { packBits } from "../../src/base/numeric.ts";
 import {
   decodeSession,
   decodeSnapshot,
@@ -191,7 +192,10 @@ class Simulation {
     const { queue } = client.session;
     if (random.next() < 0.1 && queue.nextSeq > 0) return this.#repeat(client);
     const steps = random.int(1, 7);
-    const values = random.floats(steps * SAMPLE, -1, 2);
+    const drawn = random.floats(steps * SAMPLE, -1, 2);
+    // Some chunks are spikes and come as bits.
+    const isSpikes = steps % 3 === 0;
+    const values = isSpikes ? drawn.map((x) => x > 0.5 ? 1 : 0) : drawn;
     const reset = random.next() < 0.08;
     const next = queue.nextSeq;
     const digest = `${client.id} ${steps} ${values.join()}`;
@@ -199,7 +203,7 @@ class Simulation {
     const send = (): string => {
       try {
         const { chunk, isRepeat } = this.#service.submit(client.session, {
-          values,
+          values: isSpikes ? packBits(values, steps) : values,
           steps,
           reset,
           digest,

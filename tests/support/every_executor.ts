@@ -7,7 +7,7 @@ import { CpuExecutor } from "../../src/cpu/mod.ts";
 import type { ReadbackMode } from "../../src/engine/mod.ts";
 import { ReferenceExecutor } from "../../src/reference/mod.ts";
 import type { Make } from "../contract/cases.ts";
-import { hostFaults } from "./faults.ts";
+import { cpuFaults, hostFaults } from "./faults.ts";
 import { makeGpu } from "./gpu.ts";
 import { runDeno } from "./processes.ts";
 import { type SuiteName, SUITES } from "./suites.ts";
@@ -20,16 +20,20 @@ const MAKERS: Readonly<Record<string, Make>> = {
       executor: new ReferenceExecutor(plan, size),
       faults: hostFaults(plan, size.frame),
     }),
-  cpu: (plan, size) =>
-    Promise.resolve({
-      executor: new CpuExecutor(plan, size),
-      faults: hostFaults(plan, size.frame),
-    }),
+  cpu: (plan, size) => {
+    const executor = new CpuExecutor(plan, size);
+    return Promise.resolve({ executor, faults: cpuFaults(executor) });
+  },
   "webgpu on bun": makeGpu("awaited"),
 };
 
 /** Every choice of kernels: the bits may not depend on it. */
 const CHOICES: Readonly<Record<string, Make>> = {
+  "cpu, plain kernels": (plan, size) =>
+    Promise.resolve({
+      executor: new CpuExecutor(plan, { ...size, kernels: "plain" }),
+      faults: hostFaults(plan, size.frame),
+    }),
   "webgpu on bun, a kernel a layer": makeGpu("awaited", { path: "layers" }),
   "webgpu on bun, 64 lanes, tlist, texture": makeGpu("awaited", {
     lanes: 64,

@@ -1,4 +1,5 @@
 /** Ways to make executors fail in the middle of a step, for tests. */
+import type { CpuExecutor } from "../../src/cpu/mod.ts";
 import { LAYERS } from "../../src/layers/mod.ts";
 import type { Plan } from "../../src/model/plan.ts";
 import type { Subject } from "../contract/cases.ts";
@@ -44,6 +45,26 @@ export function hostFaults(plan: Plan, frame: number): Faults {
   return [
     { stage: "first element", arm: failAfter(0) },
     { stage: "second row", arm: failAfter(elements * frame) },
+  ];
+}
+
+/** The CPU executor fails within its first row's first step, and within its second row's. */
+export function cpuFaults({ kernels, plan, frame }: CpuExecutor): Faults {
+  const kept = plan.nodes.filter(({ state }) => state.some(({ name }) => name === "last"));
+  // The row's state, then each step its output and what the next step reads.
+  const rowCopies = 1 + frame * (1 + kept.length);
+  const failAfter = (most: number) => () => {
+    const { copy } = kernels;
+    let count = 0;
+    kernels.copy = (...args) => {
+      if (count++ >= most) throw new Error("injected fault: compute");
+      copy(...args);
+    };
+    return () => void (kernels.copy = copy);
+  };
+  return [
+    { stage: "first row", arm: failAfter(1) },
+    { stage: "second row", arm: failAfter(rowCopies + 1) },
   ];
 }
 

@@ -1,5 +1,5 @@
 /**
- * One row's state in the host executors, and how it is copied: a step works on a copy and the copy is
+ * One row's state in the reference, and how it is copied: a step works on a copy and the copy is
  * kept only when the whole batch succeeded.
  */
 import type { RowState } from "../engine/executor.ts";

@@ -2,7 +2,9 @@
  * A delay line: the last `length` values of every element, zero before the start. Twin of
  * shaders/delay.wgsl; the canonical form in a snapshot is oldest first, as kept here.
  */
-export class DelayLine {
+import type { Line } from "../host/gathers.ts";
+
+export class DelayLine implements Line {
   readonly #ring: Float32Array;
   readonly #size: number;
   readonly #length: number;
@@ -14,7 +16,6 @@ export class DelayLine {
     this.#length = length;
   }
 
-  /** The value `delay` steps ago; `delay` from 1 to the line's length. */
   read(delay: number, element: number): number {
     const entry = (this.#head + this.#length - delay) % this.#length;
     return this.#ring[entry * this.#size + element]!;
