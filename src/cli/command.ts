@@ -11,8 +11,8 @@ export interface Command {
   readonly examples: readonly string[];
   /** Groups of flags, each with its heading. */
   readonly flags: Readonly<Record<string, readonly FlagName[]>>;
-  /** Loads the code only when the command runs; absent: not built yet. */
-  readonly load?: () => Promise<{ run(call: Call): Promise<number> }>;
+  /** Loads the code only when the command runs. */
+  readonly load: () => Promise<{ run(call: Call): Promise<number> }>;
 }
 
 /** One call of a command. */

@@ -160,7 +160,26 @@ is read back, and names the one command that mends what is missing.`,
     flags: { "What comes out": ["json"] },
     load: () => import("./doctor.ts"),
   },
-  bench: notBuilt("measures frames per second on this machine"),
+  bench: {
+    summary: "measures how many frames a second this machine makes of a model",
+    usage: "MODEL [flags]",
+    about:
+      `Runs frames of MODEL with 1, 2, 4, ... sessions in a step, without HTTP, on WebGPU and on the
+CPU executor (--device webgpu or cpu: only there), for --seconds in all. "times real time" is
+seconds of signal a second, by the model's time step, all sessions together.
+
+calibrate --model measures the same with a server around it, load measures a running server.`,
+    examples: [
+      "ganglion bench examples/digits",
+      "ganglion bench a.nir --slots 256 --frame 20 --density 0.01 --json",
+    ],
+    flags: {
+      "What is measured": ["slots", ...ENGINE, "density", "seconds"],
+      "What comes out": ["json"],
+      "How the file is read": READING,
+    },
+    load: () => import("./bench.ts"),
+  },
   load: {
     summary: "measures a running server with paced sessions",
     usage: "URL [flags]",
@@ -217,11 +236,11 @@ Without -o the program goes to stdout, else a report does; with --json the repor
     load: () => import("./calibrate.ts"),
   },
   _examine: {
-    ...notBuilt("what doctor asks of each runtime"),
+    summary: "what doctor asks of each runtime",
+    usage: "",
+    about: "",
+    examples: [],
+    flags: {},
     load: () => import("./examine.ts"),
   },
 };
-
-function notBuilt(summary: string): Command {
-  return { summary: `${summary} (not built yet)`, usage: "", about: "", examples: [], flags: {} };
-}

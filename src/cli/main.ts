@@ -36,9 +36,6 @@ async function main(argv: readonly string[]): Promise<number> {
   const reading = readSettings(flagsOf(command), rest, environment());
   if (reading.settings.help) return await help(name);
   if (reading.settings.version) return await main(["--version"]);
-  if (command.load === undefined) {
-    throw new GanglionError("usage", `The command ${name} is not built yet`);
-  }
   for (const warning of unknownVariables(environment())) say(`warning: ${warning}`);
   if (reading.settings["print-config"]) {
     await writeOut(configText(name, reading));
