@@ -36,11 +36,12 @@ export function reportText(report: Report): string {
   const numbers = Object.entries({ horizon, end, warmup, seed, events, arrivals, ended, turns })
     .map(([name, value]) => `${name} ${showNumber(value)}`).join(" ");
   const sections = [
-    observations(report),
+    observations("observe", report.observes),
     gauges(report),
     stages(report),
     engines(report),
     pools(report),
+    client(report),
     claims(report),
     warnings(report),
   ].filter((lines) => lines.length > 0);
@@ -48,7 +49,7 @@ export function reportText(report: Report): string {
   return [head, ...sections.flatMap((lines) => ["", ...lines]), ""].join("\n");
 }
 
-function observations({ observes }: Report): string[] {
+function observations(head: string, observes: Report["observes"]): string[] {
   const all = Object.entries(observes);
   if (all.length === 0) return [];
   const rows = all.map(([name, o]) => [
@@ -56,7 +57,13 @@ function observations({ observes }: Report): string[] {
     ...Object.values(percentilesOf(o)).map((value) => fixed(value, 4)),
   ]);
   const names = Object.keys(percentilesOf(all[0]![1]));
-  return table(["observe", "count", "mean", "95% CI", "cv2", ...names], rows);
+  return table([head, "count", "mean", "95% CI", "cv2", ...names], rows);
+}
+
+/** What the client of each turn saw; turns without tokens have no times to them. */
+function client({ client: seen }: Report): string[] {
+  const found = Object.entries(seen).filter(([, { count }]) => count > 0);
+  return observations("client", Object.fromEntries(found));
 }
 
 type Observed = Report["observes"][string];
@@ -138,6 +145,12 @@ function warnings({ stages: all, pools: every, observes }: Report): string[] {
     const name = named(pool);
     if (pool.stuck > 0) {
       lines.push(`stuck: ${pool.stuck} session(s) preempted again at pool ${name}`);
+    }
+    if (pool.over_cap !== null) {
+      const { queue, need } = pool.over_cap;
+      lines.push(
+        `over: queue ${queue} waits for ${showNumber(need)} of pool ${name}, over its cap`,
+      );
     }
     if (pool.growing_at_end > 0) {
       const forever = pool.growing_stalled ? ", and none will free room" : "";

@@ -3,7 +3,7 @@
  * time: a long run shows how far it is, and Ctrl-C gives the report so far.
  */
 import { nextTurn } from "../base/clock.ts";
-import { onSignal, say, writeOut } from "../runtime/mod.ts";
+import { onSignal, say, VERSION, writeOut } from "../runtime/mod.ts";
 import {
   Interpreter,
   jsonOf,
@@ -40,7 +40,7 @@ async function once(flags: Flags): Promise<void> {
   if (flags.iterations) await writeOut(iterationsText(interpreter));
   const report = reportOf(interpreter, flags.percentiles);
   if (interrupted) say(`interrupted at time ${showNumber(report.end)}; the report so far:`);
-  await writeOut(flags.json ? `${jsonOf(report)}\n` : reportText(report));
+  await writeOut(flags.json ? `${jsonOf(report, VERSION)}\n` : reportText(report));
 }
 
 /** Runs in slices, so that signals and progress get their turn. */
@@ -74,7 +74,7 @@ function iterationsText({ machine }: Interpreter): string {
 async function replicate(flags: Flags): Promise<void> {
   const reports = await replications(flags, []);
   if (flags.json) {
-    await writeOut(`[${reports.map(jsonOf).join(",\n")}]\n`);
+    await writeOut(`[${reports.map((report) => jsonOf(report, VERSION)).join(",\n")}]\n`);
     return;
   }
   const rows = metricsOf(reports[0]!).map(([name]) => {
@@ -111,9 +111,10 @@ async function sweep(flags: Flags): Promise<void> {
     rows.push({ value, reports: await replications(flags, [[name, value]]) });
   }
   if (flags.json) {
-    const texts = rows.map(({ value, reports }) =>
-      `{${JSON.stringify(name)}:${value},"reports":[${reports.map(jsonOf).join(",")}]}`
-    );
+    const texts = rows.map(({ value, reports }) => {
+      const list = reports.map((report) => jsonOf(report, VERSION)).join(",");
+      return `{${JSON.stringify(name)}:${value},"reports":[${list}]}`;
+    });
     await writeOut(`[${texts.join(",\n")}]\n`);
     return;
   }

@@ -114,10 +114,12 @@ export class Interpreter {
         throw new RunError(runErrors.undrained(m.live.size, horizon));
       }
       if (over && m.now <= warmup) throw new RunError(runErrors.noInterval(m.now, warmup));
-    } else if (over) {
-      m.now = horizon;
     }
-    if (over) checkDeadlock(m);
+    if (over) {
+      // Holds ask for what they asked for at the last event.
+      checkDeadlock(m);
+      if (!isPresent(arrivals)) m.now = horizon;
+    }
     for (const claim of m.claims) {
       if (claim.kind !== "end" || claim.outOfScope || m.live.size > 0) continue;
       m.session = null;

@@ -4,7 +4,7 @@ import { LinkedList } from "./linked_list.ts";
 import type { InterpreterOptions } from "./interpreter.ts";
 import { StatementCompiler } from "./interpreter_compile.ts";
 import { ExpressionCompiler } from "./interpreter_expressions.ts";
-import { Machine } from "./interpreter_machine.ts";
+import { Machine, observation } from "./interpreter_machine.ts";
 import type { Workload } from "./interpreter_spawn.ts";
 import type { BodyOp, EngineState, StageState } from "./interpreter_state.ts";
 import {
@@ -18,7 +18,7 @@ import {
   type Step,
 } from "./ir.ts";
 import { RunError, runErrors } from "./run_errors.ts";
-import { Estimator, Histogram, Samples, TimeAverage, Welford } from "./statistics.ts";
+import { Estimator, Histogram, TimeAverage, Welford } from "./statistics.ts";
 
 export interface Built {
   readonly machine: Machine;
@@ -28,7 +28,10 @@ export interface Built {
 }
 
 export function buildMachine(program: Program, options: InterpreterOptions): Built {
-  const machine = new Machine(program, { trace: options.traceIterations ?? false });
+  const machine = new Machine(program, {
+    trace: options.traceIterations ?? false,
+    dump: options.dump ?? false,
+  });
   const expressions = new ExpressionCompiler(machine);
   for (const register of program.registers ?? []) machine.registers.push(realValue(register.init));
   const shared = sharedStages(program);
@@ -233,17 +236,8 @@ function addReaders(machine: Machine, expressions: ExpressionCompiler, dump: boo
   const { program } = machine;
   const claims = program.claims ?? [];
   const aggregated = new Set(claims.flatMap(({ expr }) => aggregates(expr)));
-  const kept = () => (dump ? new Samples() : null);
   program.observes.forEach((name, index) => {
-    machine.observations.push({
-      name,
-      values: new Samples(),
-      all: aggregated.has(index) ? new Samples() : null,
-      moments: new Welford(),
-      times: kept(),
-      sessions: kept(),
-      turns: kept(),
-    });
+    machine.observations.push(observation(name, { all: aggregated.has(index), dump }));
   });
   for (const { name, expr } of program.gauges ?? []) {
     machine.gauges.push({ name, eval: expressions.compile(expr), times: [], values: [] });

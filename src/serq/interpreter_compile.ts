@@ -23,7 +23,10 @@ export interface HoldOp {
   readonly text: string;
 }
 
-export type Op =
+/** A statement; `workload` is true where it is the session's own, not the server's. */
+export type Op = Does & { readonly workload: boolean };
+
+type Does =
   | { readonly kind: "turn" }
   | { readonly kind: "end" }
   | { readonly kind: "join" }
@@ -83,10 +86,14 @@ export class StatementCompiler {
   }
 
   block(id: number): Op[] {
-    return this.program.blocks[id]!.map((statement) => this.statement(statement));
+    const sides = this.program.sides[id]!;
+    return this.program.blocks[id]!.map((statement, i) => ({
+      ...this.statement(statement),
+      workload: sides[i] === "Workload",
+    }));
   }
 
-  private statement(statement: Statement): Op {
+  private statement(statement: Statement): Does {
     const { expressions: e } = this;
     if (statement === "Turn") return { kind: "turn" };
     if (statement === "End") return { kind: "end" };
@@ -133,7 +140,7 @@ export class StatementCompiler {
     return { kind: "fork", body: this.block(statement.Fork) };
   }
 
-  private amount(kind: "grow" | "load", [ref, amount]: [Ref, Expr]): Op {
+  private amount(kind: "grow" | "load", [ref, amount]: [Ref, Expr]): Does {
     return {
       kind,
       at: this.expressions.pool(ref),

@@ -1,9 +1,12 @@
 /**
  * Sessions and legs that can only wait for each other when a run ends: joins for legs, and holds of
- * pools that joining sessions and legs alone hold (sessions that hold in a ring without legs are not
- * reported, as in the original: the report shows their queues). A lease that expires breaks such a ring.
+ * pools that nobody else holds. As in the original, a ring counts where somebody in it waits at a join
+ * (rings of holds alone show as queues in the report), and a hold waits for the pools that its units do
+ * not fit: behind a head that waits, or for its `reserve`, it is not in a ring. A lease that expires
+ * breaks one.
  */
 import type { Machine } from "./interpreter_machine.ts";
+import { unitsFit } from "./interpreter_pools.ts";
 import type { PoolState, Session } from "./interpreter_state.ts";
 import { RunError, runErrors } from "./run_errors.ts";
 
@@ -29,14 +32,15 @@ function waitsForThem(m: Machine, session: Session, stuck: ReadonlySet<Session>)
   if (session.status === "joining") {
     return [...m.legs].every((leg) => leg.parent !== session || stuck.has(leg));
   }
-  return session.waiter!.pools.some((at) => isHeldBy(m.pools[at]!, stuck));
+  const full = session.waiter!.pools.filter((_, i) => !unitsFit(m, session.waiter!, i));
+  return full.length > 0 && full.every((at) => isHeldBy(m.pools[at]!, stuck));
 }
 
 /** Whether nobody else will give something of a pool back. */
 function isHeldBy(pool: PoolState, stuck: ReadonlySet<Session>): boolean {
   if (pool.holders.size === 0) return false;
   return [...pool.holders.keys()].every((holder) =>
-    stuck.has(holder) && (holder.status === "joining" || holder.parent !== null) &&
+    stuck.has(holder) &&
     holder.leases.every((lease) => lease.allocation.pool !== pool.index || !lease.expires)
   );
 }

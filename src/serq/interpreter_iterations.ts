@@ -1,4 +1,5 @@
 /** The life of an iteration that was formed: positions advance, its end is scheduled, tokens count. */
+import { countClientToken } from "./interpreter_client.ts";
 import { CONTEXT, type Machine } from "./interpreter_machine.ts";
 import { innermost } from "./interpreter_pools.ts";
 import { readFree, readTotals, wants } from "./interpreter_residents.ts";
@@ -108,6 +109,7 @@ export function endIteration(m: Machine, stage: StageState, iteration: Iteration
 
 function countToken(m: Machine, stage: StageState, engine: EngineState, job: Job): void {
   const session = job.session!;
+  countClientToken(m, session, job.decode);
   const turn = session.attributes[m.program.slot_turn]!;
   const { token } = session;
   const known = token !== null && token.turn === turn;

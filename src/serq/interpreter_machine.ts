@@ -20,7 +20,7 @@ import type {
 } from "./interpreter_state.ts";
 import type { Program } from "./ir.ts";
 import { RunError, runErrors } from "./run_errors.ts";
-import { TimeAverage } from "./statistics.ts";
+import { Samples, TimeAverage, Welford } from "./statistics.ts";
 
 /** Context variables by their place in `Machine.context`. */
 export const CONTEXT = {
@@ -59,6 +59,8 @@ export class Machine {
   readonly pools: PoolState[] = [];
   readonly stages: StageState[] = [];
   readonly observations: Observation[] = [];
+  /** What the client of each turn saw. */
+  readonly client: Readonly<Record<"ttft" | "tpot" | "response", Observation>>;
   readonly gauges: GaugeState[] = [];
   readonly claims: ClaimState[] = [];
   readonly registers: number[] = [];
@@ -106,7 +108,7 @@ export class Machine {
   private readonly spareRngs: Rng[] = [];
   private readonly streams = new Map<string, Rng>();
 
-  constructor(program: Program, options: { trace: boolean }) {
+  constructor(program: Program, options: { trace: boolean; dump: boolean }) {
     this.program = program;
     this.seed = word64(program.seed);
     this.warm = program.warmup <= 0;
@@ -114,6 +116,8 @@ export class Machine {
     this.blank = Array.from(program.attrs, () => 0.5).fill(0);
     this.attributes = this.blank.slice();
     this.iterationTrace = options.trace ? [] : null;
+    const seen = (name: string) => observation(name, { dump: options.dump, all: false });
+    this.client = { ttft: seen("ttft"), tpot: seen("tpot"), response: seen("response") };
   }
 
   /** The stream that the expression being read draws from. */
@@ -173,6 +177,20 @@ export class Machine {
     }
     this.ready[this.readyEnd++] = session;
   }
+}
+
+/** `all` keeps what the warm-up leaves out, `dump` each value's time, session and turn. */
+export function observation(name: string, keep: { all: boolean; dump: boolean }): Observation {
+  const kept = () => (keep.dump ? new Samples() : null);
+  return {
+    name,
+    values: new Samples(),
+    all: keep.all ? new Samples() : null,
+    moments: new Welford(),
+    times: kept(),
+    sessions: kept(),
+    turns: kept(),
+  };
 }
 
 const STREAMS = {

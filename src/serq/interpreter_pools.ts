@@ -83,16 +83,40 @@ export function fits(m: Machine, waiter: Waiter): Need[] | null {
   const needs: Need[] = [];
   let all = true;
   for (let i = 0; i < waiter.pools.length; i++) {
-    const part = waiter.op.pools[i]!;
     const pool = m.pools[waiter.pools[i]!]!;
-    const units = checkAmount(waiter.op.text, readFor(m, waiter.session, part.units));
-    const reserve = part.reserve === null ? 0 : readFor(m, waiter.session, part.reserve);
-    const need = Math.max(units, reserve);
+    const { units, need } = needOf(m, waiter, i);
+    checkAmount(waiter.op.text, units);
     needs.push({ pool, units, need });
-    const held = pool.reserveHeld ? reservedByOthers(pool, null) : 0;
-    if (!(pool.used + held + roundUp(pool, need) <= pool.cap + EPSILON)) all = false;
+    if (!hasRoom(pool, need)) all = false;
   }
   return all ? needs : null;
+}
+
+function hasRoom(pool: PoolState, units: number): boolean {
+  const held = pool.reserveHeld ? reservedByOthers(pool, null) : 0;
+  return pool.used + held + roundUp(pool, units) <= pool.cap + EPSILON;
+}
+
+/** Whether the units that a waiting hold asks of its pool number `i`, whatever its `reserve`, fit. */
+export function unitsFit(m: Machine, waiter: Waiter, i: number): boolean {
+  return hasRoom(m.pools[waiter.pools[i]!]!, needOf(m, waiter, i).units);
+}
+
+/** What a waiting hold asks of its pool number `i`, and what must fit: the greater of that and `reserve`. */
+function needOf(m: Machine, waiter: Waiter, i: number): { units: number; need: number } {
+  const part = waiter.op.pools[i]!;
+  const units = readFor(m, waiter.session, part.units);
+  const reserve = part.reserve === null ? 0 : readFor(m, waiter.session, part.reserve);
+  return { units, need: Math.max(units, reserve) };
+}
+
+/** What the head of a queue asks of `pool`, where that is more than the cap: it can never go on. */
+export function needOverCap(m: Machine, queue: PoolState, pool: PoolState): number | null {
+  const head = nextWaiter(m, queue);
+  const at = head?.pools.indexOf(pool.index) ?? -1;
+  if (head === undefined || at < 0) return null;
+  const { need } = needOf(m, head, at);
+  return roundUp(pool, need) > pool.cap + EPSILON ? need : null;
 }
 
 interface Need {

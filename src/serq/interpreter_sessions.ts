@@ -4,6 +4,7 @@
  */
 import { checkAmount, compareKeys } from "./interpreter_amounts.ts";
 import { dropOwn } from "./interpreter_cache.ts";
+import { endTurn, startDecode } from "./interpreter_client.ts";
 import type { HoldOp, Op } from "./interpreter_compile.ts";
 import { startEngineJob } from "./interpreter_engine.ts";
 import { startFlow } from "./interpreter_flows.ts";
@@ -60,6 +61,7 @@ export function execute(m: Machine, session: Session, workload: Workload): void 
       finishFrame(m, session, top);
     } else {
       top.at += 1;
+      if (op.workload) endTurn(m, session);
       step(m, session, op, workload);
       // A run without work is done at once, and still lets every other ready session go first.
       if (op.kind === "run" && session.status === "ready") return;
@@ -88,7 +90,7 @@ function step(m: Machine, session: Session, op: Op, workload: Workload): void {
       session.attributes[op.slot] = op.value();
       return;
     case "observe":
-      record(m, session, op.observation, op.value());
+      record(m, session, m.observations[op.observation]!, op.value());
       return;
     case "run":
       run(m, session, op);
@@ -143,6 +145,7 @@ function run(m: Machine, session: Session, op: Extract<Op, { kind: "run" }>): vo
     startFlow(m, stage, { session, work, flow });
   } else if (stage.kind === "engine") {
     const growing = op.growing === null ? -1 : op.growing();
+    if (op.mode === "Decode") startDecode(m, session);
     startEngineJob(m, stage, { session, work, decode: op.mode === "Decode", growing });
   } else {
     startPlain(m, stage, { session, work });

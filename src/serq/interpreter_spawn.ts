@@ -2,7 +2,13 @@
 import { readFor } from "./interpreter_amounts.ts";
 import type { Op } from "./interpreter_compile.ts";
 import type { Machine } from "./interpreter_machine.ts";
-import { type Frame, NO_LEASES, type Scope, type Session } from "./interpreter_state.ts";
+import {
+  type Frame,
+  NO_LEASES,
+  type Observation,
+  type Scope,
+  type Session,
+} from "./interpreter_state.ts";
 import type { TraceTurn } from "./ir.ts";
 
 /** The blocks of the workload, compiled, and the recorded sessions it replays. */
@@ -46,6 +52,7 @@ export function newSession(
     readyInstant: -1,
     readyTimes: 0,
     token: null,
+    client: null,
     before: null,
     after: null,
   };
@@ -82,7 +89,9 @@ function runAtOnce(m: Machine, session: Session, ops: readonly Op[]): void {
   m.stream = "turn";
   for (const op of ops) {
     if (op.kind === "set") session.attributes[op.slot] = op.value();
-    else if (op.kind === "observe") record(m, session, op.observation, op.value());
+    else if (op.kind === "observe") {
+      record(m, session, m.observations[op.observation]!, op.value());
+    }
   }
   m.stream = "session";
 }
@@ -94,6 +103,7 @@ export function takeTurn(m: Machine, session: Session, workload: Workload): void
   a[program.slot_turn] = turn;
   m.giveRng(session.turnRng);
   session.turnRng = null;
+  session.client = { start: m.now, first: NaN, told: false, after: 0 };
   if (m.warm) m.turns += 1;
   if (session.replay >= 0) {
     const turns = workload.corpus[session.replay]!;
@@ -111,8 +121,7 @@ export function takeTurn(m: Machine, session: Session, workload: Workload): void
   runAtOnce(m, session, workload.turn);
 }
 
-export function record(m: Machine, session: Session, observation: number, value: number): void {
-  const into = m.observations[observation]!;
+export function record(m: Machine, session: Session, into: Observation, value: number): void {
   into.all?.push(value);
   if (!m.warm) return;
   into.values.push(value);

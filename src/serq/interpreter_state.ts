@@ -116,6 +116,18 @@ export interface Session extends Linked<Session> {
   readyInstant: number;
   readyTimes: number;
   token: Token | null;
+  /** The turn that the server is at; of a session, not of its legs. */
+  client: ClientTurn | null;
+}
+
+/** What the client of a turn has seen so far. */
+export interface ClientTurn {
+  readonly start: number;
+  /** When the first token came; NaN before one did. A further prefill moves it until it is `told`. */
+  first: number;
+  told: boolean;
+  /** Tokens after the first. */
+  after: number;
 }
 
 /** The latest token of a session's turn. */

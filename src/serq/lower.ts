@@ -353,6 +353,11 @@ function checkNames(tables: Tables): void {
     const record = tables.records.get(name);
     if (record !== undefined) clash(name, "record", record.at, at);
   }
+  for (const [name, at] of tables.indexAt) {
+    if (tables.sets.has(tables.attributeSlots.get(name) ?? -1)) {
+      throw linkError("aggregate_variable", at, name);
+    }
+  }
   for (const [name, at] of tables.observeAt) {
     const family = tables.families.get(name);
     if (family !== undefined) {

@@ -158,6 +158,8 @@ export class Tables {
     new Map();
   /** Scalar attributes whose name a record may not take, and where they are set. */
   readonly attributeAt: Map<string, Span> = new Map();
+  /** Names of the indices of aggregates, which no attribute may have. */
+  readonly indexAt: Map<string, Span> = new Map();
   readonly attributes: string[] = [...BUILT_IN];
   readonly attributeSlots: Map<string, number> = new Map(
     BUILT_IN.map((name, slot) => [name, slot]),

@@ -99,6 +99,11 @@ function declareDef(declaring: Declaring, node: DefNode): void {
       throw parseError("parameter_twice", param.at, name.text, param.text);
     }
   });
+  const bound = namesBound(node.body);
+  const assigned = params.find(({ text }) => bound.has(text));
+  if (assigned !== undefined) {
+    throw parseError("parameter_assigned", assigned.at, name.text, assigned.text);
+  }
   if (mentionsCall(node.body, name.text)) throw parseError("def_recursive", name.at);
   for (const [earlier, { node: other }] of declaring.tables.defs) {
     if (mentionsCall(other.body, name.text)) {
@@ -110,6 +115,25 @@ function declareDef(declaring: Declaring, node: DefNode): void {
     ? node.body
     : { ...node.body, value: other };
   declaring.tables.defs.set(name.text, { node: { ...node, body }, order: declaring.order });
+}
+
+/** What a body assigns, observes or binds: with a parameter's name it would be another thing. */
+function namesBound(body: unknown): ReadonlySet<string> {
+  const names = new Set<string>();
+  JSON.stringify(body, (key, value: unknown) => {
+    if (key === "at") return undefined;
+    const { kind, name, variable, bindings = [] } = (value ?? {}) as {
+      kind?: string;
+      name?: Name;
+      variable?: Name;
+      bindings?: readonly { readonly name: Name }[];
+    };
+    const assigns = ["set", "observe", "choose", "record"].includes(kind ?? "");
+    const bound = [assigns ? name : undefined, variable, ...bindings.map((each) => each.name)];
+    for (const each of bound) if (each !== undefined) names.add(each.text);
+    return value;
+  });
+  return names;
 }
 
 function mentionsCall(body: unknown, name: string): boolean {

@@ -19,6 +19,7 @@ import {
   readerOf,
 } from "./lower_moments.ts";
 import { substitute } from "./lower_refs.ts";
+import { SUPPLIED } from "./tokens.ts";
 
 const BINARY: Readonly<Record<BinaryText, BinaryOp>> = {
   "+": "Add",
@@ -118,9 +119,11 @@ function lowerOver(
   }
   tables.terms += count;
   if (tables.terms > TERMS_MAX) throw linkError("aggregate_terms", at, TERMS_MAX);
-  if (env.constants.has(variable.text) || tables.families.has(variable.text)) {
-    throw linkError("aggregate_variable", variable.at, variable.text);
+  const { text } = variable;
+  if (env.constants.has(text) || tables.families.has(text) || SUPPLIED.has(text)) {
+    throw linkError("aggregate_variable", variable.at, text);
   }
+  tables.indexAt.set(text, variable.at);
   let result: Expr | null = null;
   for (let k = 0; k < count; k += 1) {
     const locals = new Map<string, Local>(env.locals);

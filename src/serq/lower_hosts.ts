@@ -6,7 +6,12 @@ import { linkError, parseError } from "./messages.ts";
 import { fold } from "./lower_constants.ts";
 import type { DeviceInfo, PoolInfo, QueueInfo } from "./lower_context.ts";
 import type { Declaring } from "./lower_declaring.ts";
-import { SUPPLIED } from "./tokens.ts";
+import { DISTRIBUTIONS, FUNCTIONS, RESERVED, SUPPLIED } from "./tokens.ts";
+
+/** In `execute` a resource of such a name would hide what the word means there. */
+function isWord(name: string): boolean {
+  return RESERVED.has(name) || FUNCTIONS.includes(name) || DISTRIBUTIONS.includes(name);
+}
 
 export function declareDevice(
   declaring: Declaring,
@@ -18,6 +23,9 @@ export function declareDevice(
   const seen = new Set<string>();
   for (const { name } of node.resources) {
     if (seen.has(name.text)) throw parseError("resource_twice", name.at, name.text);
+    if (isWord(name.text) || declaring.tables.defs.has(name.text)) {
+      throw parseError("resource_name", name.at, name.text);
+    }
     seen.add(name.text);
   }
   const { many, count } = queue ?? { many: written !== null, count: written ?? 1 };

@@ -127,6 +127,11 @@ export const PARSE = {
     ),
   parameter_twice: (name: string, param: string) =>
     say(`\`${name}\` has two parameters \`${param}\``),
+  parameter_assigned: (name: string, param: string) =>
+    say(
+      `\`${name}\` assigns or binds its parameter \`${param}\``,
+      "give one of the two another name",
+    ),
   args_without_use: () => say('`args.number` needs `use "std/args";` above it'),
   args_type: (word: string) =>
     say(`an input is a number, not \`${word}\``, '`args.number("name", 1)`'),
@@ -139,6 +144,15 @@ export const PARSE = {
   unknown_pool_option: (word: string, n: Near) => near(`unknown pool option \`${word}\``, n),
   hosted_pool_cap: () =>
     say("a pool on a device or an engine takes `cap` from it", "write `NAME cap c;` there"),
+  hosted_pool_count: () =>
+    say(
+      "a pool on a device or an engine is a family as its owner is",
+      "write no `[N]`; for N queues that one engine admits, `NAME[N] cap c;` in the engine",
+    ),
+  resource_name: (name: string) =>
+    say(
+      `\`${name}\` is a word of the language or a definition; a device's resource needs another name`,
+    ),
   resource_twice: (name: string) => say(`\`${name}\` is declared twice here`),
   resource_elsewhere: (name: string, where: string) =>
     say(`\`${name}\` is a time of the device: it is read in \`execute\`, not in ${where}`),

@@ -99,6 +99,7 @@ export function parsePool(cursor: Cursor): PoolNode {
     const hostName = cursor.name();
     host = { name: hostName, device: cursor.take(".") ? cursor.name() : null };
   }
+  if (host !== null && count !== null) throw parseError("hosted_pool_count", name.at);
   if (cursor.is("admit")) throw parseError("retired_admit_via", cursor.token.at);
   const options = cursor.braces(() => parsePoolOption(cursor, host !== null));
   return { kind: "pool", name, count, host, options, at: cursor.since(first) };

@@ -5,6 +5,7 @@
 import type { Interpreter } from "./interpreter.ts";
 import type { Machine } from "./interpreter_machine.ts";
 import type { ClaimState, Observation, PoolState, StageState } from "./interpreter_state.ts";
+import { needOverCap } from "./interpreter_pools.ts";
 import type { Claim } from "./ir.ts";
 import { quantile, sampleHalfWidth, signalStatistics } from "./statistics.ts";
 
@@ -79,6 +80,8 @@ export interface PoolReport {
   readonly spills: number;
   readonly rejected: number;
   readonly stuck: number;
+  /** A hold at the head of `queue` waits for more of this pool than its cap. */
+  readonly over_cap: { readonly queue: string; readonly need: number } | null;
   readonly growing_at_end: number;
   readonly growing_stalled: boolean;
 }
@@ -94,6 +97,8 @@ export interface Report {
   readonly turns: number;
   readonly mean_live: number;
   readonly observes: Readonly<Record<string, ObservationReport>>;
+  /** `ttft`, `tpot` and `response` of each turn, as its client saw them. */
+  readonly client: Readonly<Record<"ttft" | "tpot" | "response", ObservationReport>>;
   readonly gauges: Readonly<Record<string, GaugeReport>>;
   readonly claims?: readonly ClaimReport[];
   readonly stages: readonly StageReport[];
@@ -121,6 +126,11 @@ export function reportOf(interpreter: Interpreter, percentiles: readonly number[
     observes: Object.fromEntries(
       m.observations.map((o) => [o.name, observationReport(o, percentiles)]),
     ),
+    client: {
+      ttft: observationReport(m.client.ttft, percentiles),
+      tpot: observationReport(m.client.tpot, percentiles),
+      response: observationReport(m.client.response, percentiles),
+    },
     gauges: Object.fromEntries(m.gauges.map(({ name, times, values }) => {
       const { mean, halfWidth, min, max } = signalStatistics(times, values, program.warmup, now);
       return [name, { mean, ci: halfWidth, min, max }];
@@ -219,7 +229,17 @@ function poolReport(m: Machine, pool: PoolState): PoolReport {
     spills: pool.spills,
     rejected: pool.rejected,
     stuck: pool.stuck,
+    over_cap: overCap(m, pool),
     growing_at_end: pool.growers.length,
     growing_stalled: stalled.size > 0 && [...pool.holders.keys()].every((s) => stalled.has(s)),
   };
+}
+
+/** By the first queue, in the order of declaration. */
+function overCap(m: Machine, pool: PoolState): PoolReport["over_cap"] {
+  for (const queue of m.pools) {
+    const need = needOverCap(m, queue, pool);
+    if (need !== null) return { queue: queue.name, need };
+  }
+  return null;
 }

@@ -14,7 +14,7 @@ export function showNumber(value: number): string {
   return value.toFixed(Math.min(places, DIGITS_MAX));
 }
 
-/** A report as `serq run --json` prints it: numbers that do not exist are null. */
-export function jsonOf(report: Report): string {
-  return JSON.stringify(report);
+/** A report as `serq run --json` prints it: numbers that do not exist are null; `version` ran it. */
+export function jsonOf(report: Report, version: string): string {
+  return JSON.stringify({ serq_version: version, ...report });
 }

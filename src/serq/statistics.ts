@@ -255,6 +255,11 @@ export class Samples {
     this.data[this.length++] = value;
   }
 
+  /** Values that there is memory for. */
+  get capacity(): number {
+    return this.data.length;
+  }
+
   values(): Float64Array {
     return this.data.subarray(0, this.length);
   }

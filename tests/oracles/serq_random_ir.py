@@ -583,12 +583,12 @@ def run_here(ir):
     except Exception as error:
         return {"error": str(error)}
     found = json.loads(report.json())
-    for late in ("serq_version", "client"):
-        found.pop(late)
-    for pool in found["pools"]:
-        pool.pop("over_cap")
-    values = {name: [o.times, o.samples] for name, o in report.observes.items() if o.count}
-    return {"report": found, "values": values}
+    found.pop("serq_version")
+    values, client = (
+        {name: [o.times, o.samples] for name, o in observed.items() if o.count}
+        for observed in (report.observes, report.client)
+    )
+    return {"report": found, "values": values, "client": client}
 
 
 def run_apart(ir):

@@ -2,6 +2,20 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
+type NamedFields = Readonly<Record<string, Readonly<Record<string, number>>>>;
+type Tolerances = Readonly<Record<string, { readonly value: number; readonly abs_tol: number }>>;
+
+export interface ExpectedIteration {
+  readonly start: number;
+  readonly engine: string;
+  readonly duration: number;
+  readonly batch: readonly {
+    readonly session: number;
+    readonly mode: "prefill" | "decode";
+    readonly tokens: number;
+  }[];
+}
+
 export interface Case {
   readonly id: string;
   readonly kind: "run" | "error";
@@ -15,6 +29,23 @@ export interface Case {
   };
   readonly expect: {
     readonly observes?: Readonly<Record<string, readonly number[]>>;
+    /** Observations without a value. */
+    readonly absent?: readonly string[];
+    readonly iterations?: readonly ExpectedIteration[];
+    /** Fields of the report, and of its stages, pools and gauges by their names. */
+    readonly run?: Readonly<Record<string, number>>;
+    readonly stages?: NamedFields;
+    readonly stage_order?: readonly string[];
+    readonly pools?: NamedFields;
+    readonly gauges?: NamedFields;
+    /** `holds`, `fails at T`, `witnessed at T`, `not witnessed`, … */
+    readonly claims?: Readonly<Record<string, string>>;
+    readonly report_text?: string;
+    readonly analytic_observes?: Readonly<
+      Record<string, { readonly mean: number; readonly rel_tol: number }>
+    >;
+    readonly analytic_run?: Tolerances;
+    readonly analytic_stages?: Readonly<Record<string, Tolerances>>;
     readonly error?: {
       readonly phase: "parse" | "link" | "run";
       readonly contains: readonly string[];
