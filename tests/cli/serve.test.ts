@@ -173,7 +173,7 @@ test("what cannot be served is refused before a port is opened", async () => {
     [["serve", "absent.nir"], 1, /absent\.nir does not exist/],
     [["serve", recording(1)], 1, /1\.npy: The file does not begin as HDF5/],
     [["serve", DIGITS, "--output", "x"], 2, /--output is not a flag of this command/],
-    [["bench"], 2, /bench takes MODEL/],
+    [["bench"], 2, /MODEL must be given/],
     [["load", "http://127.0.0.1:1"], 1, /127\.0\.0\.1:1/],
     [["sevre"], 2, /did you mean serve/],
     [["--port", "1"], 2, /A command comes first/],
