@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { loadModel } from "../src/mod.ts";
-import { compilePlan, graphOf, type Plan } from "../src/model/mod.ts";
+import { compilePlan, graphOf, type NirGraph, type Plan } from "../src/model/mod.ts";
 
 export class Random {
   #state: number;
@@ -47,12 +47,15 @@ const li = (size: number): object => ({
   v_leak: filled(size, 0),
 });
 
+/** Seconds a time step. */
+export const DT = 1e-4;
+
 function compile(name: string, { nodes, edges }: Draft): Plan {
-  return compilePlan(graphOf({ name, nodes, edges }), { dt: 1e-4 });
+  return compilePlan(graphOf({ name, nodes, edges }), { dt: DT });
 }
 
 /** Dense + LIF layers and a dense + LI readout. */
-export function mlp(sizes: readonly number[], seed = 1): Plan {
+export function mlpGraph(sizes: readonly number[], seed = 1): NirGraph {
   const random = new Random(seed);
   const nodes: Draft["nodes"] = { input: { type: "Input", shape: [sizes[0]!] } };
   const edges: Draft["edges"] = [];
@@ -66,7 +69,11 @@ export function mlp(sizes: readonly number[], seed = 1): Plan {
   }
   nodes["output"] = { type: "Output", shape: [sizes.at(-1)!] };
   edges.push([from, "output"]);
-  return compile(sizes.join("-"), { nodes, edges });
+  return graphOf({ name: sizes.join("-"), nodes, edges });
+}
+
+export function mlp(sizes: readonly number[], seed = 1): Plan {
+  return compilePlan(mlpGraph(sizes, seed), { dt: DT });
 }
 
 /** Inputs into a population of LIF that feeds itself, and an LI readout. */
