@@ -7,7 +7,6 @@ import { measureExecutor } from "../calibrate/mod.ts";
 import { chooseInThread, type DeviceChoice } from "../choose_executor.ts";
 import { GanglionError } from "../base/errors.ts";
 import { limitsOf } from "../config.ts";
-import { type ExecutorInfo } from "../engine/mod.ts";
 import { loadRun } from "../load_model.ts";
 import type { Plan } from "../model/mod.ts";
 import { say, writeOut } from "../runtime/mod.ts";
@@ -19,7 +18,7 @@ import { loadOptions, sayNotes, takePositionals } from "./reading.ts";
 const SLOTS_DEFAULT = 64;
 
 interface Measured {
-  readonly executor: ExecutorInfo;
+  readonly executor: Awaited<ReturnType<typeof chooseInThread>>["info"];
   readonly steps: readonly {
     readonly rows: number;
     readonly seconds: number;
