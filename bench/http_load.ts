@@ -3,7 +3,7 @@
  * the system counts them (/proc: Linux).
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { createInterface, type Interface } from "node:readline";
 import { ROOT, runtimeCommand } from "../bin/launch.mjs";
@@ -78,11 +78,14 @@ export class ServerChild {
     return ServerChild.start("src/cli/main.ts", ["serve", "--port", "0", ...args]);
   }
 
-  /** Seconds of processor time that all its threads have used, in the kernel's ticks of 10 ms. */
+  /** Seconds of processor time that its threads have used, those of the executor among them. */
   async cpuSeconds(): Promise<number> {
-    const stat = await readFile(`/proc/${this.#child.pid}/stat`, "utf8");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return (Number(fields[11]) + Number(fields[12])) / 100;
+    const tasks = `/proc/${this.#child.pid}/task`;
+    const used = (await readdir(tasks)).map(async (id) => {
+      const text = await readFile(`${tasks}/${id}/schedstat`, "utf8").catch(() => "0");
+      return Number(text.split(" ", 1)[0]);
+    });
+    return (await Promise.all(used)).reduce((sum, ns) => sum + ns, 0) / 1e9;
   }
 
   async residentBytes(): Promise<number> {

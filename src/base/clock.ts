@@ -13,34 +13,36 @@ export interface Clock {
   after(ms: number, action: () => void): Timer;
 }
 
+/**
+ * Timers of whole milliseconds between these are time-outs, of which nearly every one is cancelled. Longer
+ * ones are not shared, for what is shared ends only when it is due.
+ */
+const SHARED_FROM_MS = 1000;
+const SHARED_TO_MS = 120_000;
+
+const queues = new Map<number, TimerQueue>();
+
+/**
+ * The machine's clock. Time-outs of equal length share one timer of the runtime, since every request has
+ * one and a timer of the runtime costs more than most of what a request does.
+ */
 export const realClock: Clock = {
   now: () => performance.now(),
   wallMs: () => Date.now(),
   after(ms, action) {
-    const id: unknown = setTimeout(action, ms);
-    const handle = id as { unref?: () => void };
-    if (typeof handle === "object") handle.unref?.();
-    return { cancel: () => clearTimeout(id as number) };
+    const isTimeOut = Number.isInteger(ms) && ms >= SHARED_FROM_MS && ms <= SHARED_TO_MS;
+    if (!isTimeOut) return startTimer(ms, action);
+    let queue = queues.get(ms);
+    if (queue === undefined) queues.set(ms, queue = new TimerQueue(ms, () => queues.delete(ms)));
+    return queue.add(action);
   },
 };
 
-/**
- * A clock whose timers of equal length share one timer of `clock`. For time-outs, of which there is one a
- * request and nearly every one is cancelled: a timer of the runtime for each costs more than the rest.
- */
-export function sharingTimers(clock: Clock): Clock {
-  const queues = new Map<number, TimerQueue>();
-  return {
-    now: () => clock.now(),
-    wallMs: () => clock.wallMs(),
-    after(ms, action) {
-      let queue = queues.get(ms);
-      if (queue === undefined) {
-        queues.set(ms, queue = new TimerQueue(clock, ms, () => queues.delete(ms)));
-      }
-      return queue.add(action);
-    },
-  };
+function startTimer(ms: number, action: () => void): Timer {
+  const id: unknown = setTimeout(action, ms);
+  const handle = id as { unref?: () => void };
+  if (typeof handle === "object") handle.unref?.();
+  return { cancel: () => clearTimeout(id as number) };
 }
 
 interface WaitingTimer {
@@ -50,28 +52,26 @@ interface WaitingTimer {
 
 /** Timers of one length, which therefore end in the order in which they began. */
 class TimerQueue {
-  readonly #clock: Clock;
   readonly #ms: number;
   readonly #onEmpty: () => void;
   readonly #waiting = new Set<WaitingTimer>();
 
-  constructor(clock: Clock, ms: number, onEmpty: () => void) {
-    this.#clock = clock;
+  constructor(ms: number, onEmpty: () => void) {
     this.#ms = ms;
     this.#onEmpty = onEmpty;
     this.#arm(ms);
   }
 
   add(action: () => void): Timer {
-    const timer = { dueMs: this.#clock.now() + this.#ms, action };
+    const timer = { dueMs: performance.now() + this.#ms, action };
     this.#waiting.add(timer);
     return { cancel: () => void this.#waiting.delete(timer) };
   }
 
   /** Rings when the oldest timer is due, also when it was cancelled since. */
   #arm(ms: number): void {
-    this.#clock.after(ms, () => {
-      const now = this.#clock.now();
+    startTimer(ms, () => {
+      const now = performance.now();
       const due: WaitingTimer[] = [];
       let next: WaitingTimer | null = null;
       for (const timer of this.#waiting) {

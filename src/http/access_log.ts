@@ -34,7 +34,8 @@ export function accessLog({ clock, metrics, onRequest }: Deps) {
     const ms = clock.now() - begin;
     const isStream = headers.get("content-type") === "text/event-stream";
     metrics.answered({ method, route, status, ms, code: code ?? null, isStream });
-    onRequest?.({
+    if (onRequest === undefined) return;
+    onRequest({
       request_id: c.get("requestId"),
       ...{ method, path, route, status, ms },
       stream: isStream,

@@ -106,18 +106,9 @@ export function outputRoutes(
       if (text !== "") stream.write(text);
       if (isLagging || sources.every(({ reader }) => reader.isClosed)) stream.close();
     };
-    let isDue = false;
-    /** Pumps once all sessions of the round that runs have told what they have. */
-    const pumpSoon = (): void => {
-      if (isDue) return;
-      isDue = true;
-      queueMicrotask(() => {
-        isDue = false;
-        pump();
-      });
-    };
     for (const { reader, name } of sources) stream.write(openingText(reader.opening, name));
-    for (const { reader } of sources) reader.onReady = pumpSoon;
+    // Where the round's first session has brought the others along there is nothing left to do.
+    for (const { reader } of sources) reader.onReady = () => void (reader.hasNews && pump());
     pump();
     return new Response(stream.body, { headers: EVENT_STREAM_HEADERS });
   }
