@@ -9,28 +9,33 @@ import { createInterface, type Interface } from "node:readline";
 import { ROOT, runtimeCommand } from "../bin/launch.mjs";
 import { runtimeName } from "./support.ts";
 
-export type LoadCommand =
-  | {
-    readonly do: "open";
-    readonly url: string;
-    readonly sessions: number;
-    /** Of one chunk. */
-    readonly steps: number;
-    readonly sampleSize: number;
-    readonly density: number;
-  }
-  | {
-    readonly do: "run";
-    readonly seconds: number;
-    /** 0: closed loop, the next chunk as soon as `ahead` allows. Else every session posts so often. */
-    readonly periodMs: number;
-    /** Chunks of a session that may be under way. */
-    readonly ahead: number;
-    /** `?wait=true`; an event stream for each session; one for all; nobody reads. */
-    readonly readers: "wait" | "each" | "one" | "none";
-    readonly encoding: string;
-    readonly accept: string;
-  };
+/** Opens so many sessions more, on a server that is told the first time. */
+interface LoadOpen {
+  readonly do: "open";
+  readonly url: string;
+  readonly sessions: number;
+}
+
+export interface LoadRun {
+  readonly do: "run";
+  readonly seconds: number;
+  /** Frames that the server cuts a chunk into; an event each. */
+  readonly frames: number;
+  /** Of one chunk: time steps, values a step, and the part of them that is 1. */
+  readonly steps: number;
+  readonly sampleSize: number;
+  readonly density: number;
+  /** 0: closed loop, the next chunk as soon as `ahead` allows. Else every session posts so often. */
+  readonly periodMs: number;
+  /** Chunks of a session that may be under way. */
+  readonly ahead: number;
+  /** `?wait=true`; an event stream for each session; one for all; nobody reads. */
+  readonly readers: "wait" | "each" | "one" | "none";
+  readonly encoding: string;
+  readonly accept: string;
+}
+
+export type LoadCommand = LoadOpen | LoadRun;
 
 export interface LoadCounts {
   readonly seconds: number;
@@ -99,6 +104,20 @@ export class ServerChild {
   }
 }
 
+const PLAIN: LoadRun = {
+  do: "run",
+  seconds: 1,
+  frames: 1,
+  steps: 10,
+  sampleSize: 64,
+  density: 0.2,
+  periodMs: 0,
+  ahead: 1,
+  readers: "wait",
+  encoding: "json",
+  accept: "application/octet-stream",
+};
+
 /** The client's process. One command at a time. */
 export class LoadClient {
   readonly #child: ChildProcess;
@@ -115,18 +134,16 @@ export class LoadClient {
     this.#child.once("exit", () => this.#onExit());
   }
 
-  async open(options: Omit<LoadCommand & { do: "open" }, "do">): Promise<void> {
-    await this.#ask({ do: "open", ...options });
+  async open({ url }: ServerChild, sessions: number): Promise<void> {
+    await this.#ask({ do: "open", url, sessions });
   }
 
   /** Runs a load. `onMark` is called when what counts begins, and when it ends. */
   async run(
-    options: Partial<LoadCommand & { do: "run" }>,
+    options: Partial<LoadRun>,
     onMark: (mark: "begin" | "end") => void = () => {},
   ): Promise<LoadCounts> {
-    const accept = "application/octet-stream";
-    const plain = { seconds: 2, periodMs: 0, ahead: 1, readers: "wait", encoding: "json", accept };
-    return await this.#ask({ ...plain, ...options, do: "run" } as LoadCommand, onMark) as LoadCounts;
+    return await this.#ask({ ...PLAIN, ...options }, onMark) as LoadCounts;
   }
 
   close(): void {
@@ -156,12 +173,17 @@ export class LoadClient {
   }
 }
 
-/** A load, and the server's processor time during it. */
+export interface Cost extends LoadCounts {
+  /** Processor time of the server during the load. */
+  readonly serverCpuSeconds: number;
+}
+
+/** A load, and what it cost the server. */
 export async function measure(
   server: ServerChild,
   client: LoadClient,
-  options: Partial<LoadCommand & { do: "run" }>,
-): Promise<LoadCounts & { readonly serverCpuSeconds: number }> {
+  options: Partial<LoadRun>,
+): Promise<Cost> {
   const cpu: Promise<number>[] = [];
   const counts = await client.run(options, () => cpu.push(server.cpuSeconds()));
   const [before, after] = await Promise.all(cpu);

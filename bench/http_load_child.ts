@@ -5,33 +5,32 @@
  */
 import process from "node:process";
 import { createInterface } from "node:readline";
-import type { LoadCommand, LoadCounts } from "./http_load.ts";
+import type { LoadCommand, LoadCounts, LoadRun } from "./http_load.ts";
 import { Random, spikes } from "./models.ts";
 import { openStream, RawConnection, requestBytes } from "./raw_http.ts";
 import { quantile } from "./support.ts";
 
-const WARM_SECONDS = 0.5;
+const WARM_SECONDS = 0.3;
+/** Different chunks, in turn. */
+const BODIES = 8;
 
 interface Session {
   readonly id: string;
   post: RawConnection;
   /** Of chunks whose outputs have not come, when they were due, oldest first. */
-  readonly due: number[];
+  due: number[];
   isPosting: boolean;
+  /** Outputs that are still to come of the oldest of them. */
+  missing: number;
 }
 
 let url = new URL("http://127.0.0.1");
-let bodies: Uint8Array[] = [];
 const sessions: Session[] = [];
 const say = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`);
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 async function open(command: LoadCommand & { do: "open" }): Promise<null> {
   url = new URL(command.url);
-  const random = new Random(1);
-  const { steps, sampleSize, density } = command;
-  bodies = Array.from({ length: 16 }, () =>
-    new Uint8Array(spikes(random, steps * sampleSize, density).buffer as ArrayBuffer));
   const json = { "content-type": "application/json" };
   const request = requestBytes("POST", url, "/v1/sessions", json, new TextEncoder().encode("{}"));
   for (let i = 0; i < command.sessions; i++) {
@@ -39,13 +38,21 @@ async function open(command: LoadCommand & { do: "open" }): Promise<null> {
     const { status, body } = await post.ask(request);
     if (status !== 201) throw new Error(`no session: ${status} ${body.toString()}`);
     const { id } = JSON.parse(body.toString()) as { id: string };
-    sessions.push({ id, post, due: [], isPosting: false });
+    sessions.push({ id, post, due: [], isPosting: false, missing: 0 });
   }
   return null;
 }
 
+function bodiesOf({ steps, sampleSize, density }: LoadRun): Uint8Array[] {
+  const random = new Random(1);
+  return Array.from({ length: BODIES }, () => {
+    const { buffer } = spikes(random, steps * sampleSize, density);
+    return new Uint8Array(buffer as ArrayBuffer);
+  });
+}
+
 /** The requests of one session, to be sent in turn. */
-function requestsOf({ id }: Session, index: number, how: LoadCommand & { do: "run" }) {
+function requestsOf({ id }: Session, index: number, how: LoadRun, bodies: Uint8Array[]) {
   const query = how.readers === "wait" ? "?wait=true" : "";
   const headers = { "content-type": "application/octet-stream", accept: how.accept };
   const path = `/v1/sessions/${id}/chunks${query}`;
@@ -54,14 +61,17 @@ function requestsOf({ id }: Session, index: number, how: LoadCommand & { do: "ru
   );
 }
 
-async function run(how: LoadCommand & { do: "run" }): Promise<LoadCounts> {
+async function run(how: LoadRun): Promise<LoadCounts> {
   const [counts, latencies] = [{ chunks: 0, events: 0, outputBytes: 0 }, [] as number[]];
   let isOver = false;
   let failure: unknown = null;
   const wanted = how.readers === "wait" ? 200 : 202;
-  const requests = sessions.map((session, i) => requestsOf(session, i, how));
+  const bodies = bodiesOf(how);
+  const requests = new Map(sessions.map((each, i) => [each, requestsOf(each, i, how, bodies)]));
   const came = (session: Session): void => {
     counts.events++;
+    if (session.missing === 0) session.missing = how.readers === "wait" ? 1 : how.frames;
+    if (--session.missing > 0) return;
     const due = session.due.shift();
     if (due !== undefined) latencies.push(performance.now() - due);
     if (how.periodMs === 0) more(session);
@@ -69,7 +79,7 @@ async function run(how: LoadCommand & { do: "run" }): Promise<LoadCounts> {
   const post = async (session: Session, due: number): Promise<void> => {
     session.isPosting = true;
     session.due.push(due);
-    const mine = requests[sessions.indexOf(session)]!;
+    const mine = requests.get(session)!;
     const { status, body } = await session.post.ask(mine[counts.chunks++ % mine.length]!);
     session.isPosting = false;
     if (status !== wanted) throw new Error(`status ${status}: ${body.toString()}`);
@@ -89,7 +99,9 @@ async function run(how: LoadCommand & { do: "run" }): Promise<LoadCounts> {
     session.post = await RawConnection.open(url);
   }
   const streams = await openReaders(how, came, (bytes) => counts.outputBytes += bytes);
-  const stop = how.periodMs === 0 ? closedLoop(more) : paced(how.periodMs, post, (e) => failure ??= e);
+  const stop = how.periodMs === 0
+    ? closedLoop(more)
+    : paced(how.periodMs, post, (e) => failure ??= e);
   await sleep(WARM_SECONDS * 1000);
   Object.assign(counts, { chunks: 0, events: 0, outputBytes: 0 });
   latencies.length = 0;
@@ -110,20 +122,18 @@ async function run(how: LoadCommand & { do: "run" }): Promise<LoadCounts> {
   isOver = true;
   stop();
   // What is under way ends before the streams do, so that the next run begins with empty queues.
-  for (const begin = performance.now(); performance.now() - begin < 5000;) {
-    const isIdle = sessions.every((s) => !s.isPosting && (s.due.length === 0 || how.readers === "none"));
-    if (isIdle) break;
-    await sleep(5);
-  }
-  if (how.readers === "none") await sleep(500);
-  for (const session of sessions) session.due.length = 0;
+  const isQuiet = ({ isPosting, due }: Session) =>
+    !isPosting && (due.length === 0 || how.readers === "none");
+  for (let i = 0; i < 1000 && !sessions.every(isQuiet); i++) await sleep(5);
+  if (how.readers === "none") await sleep(200);
+  for (const session of sessions) Object.assign(session, { due: [], missing: 0 });
   for (const end of streams) end();
   if (failure !== null) throw failure;
   return result;
 }
 
 async function openReaders(
-  { readers, encoding }: LoadCommand & { do: "run" },
+  { readers, encoding }: LoadRun,
   came: (session: Session) => void,
   onBytes: (bytes: number) => void,
 ): Promise<(() => void)[]> {
@@ -131,14 +141,16 @@ async function openReaders(
   const query = `encoding=${encoding}&from=now`;
   const mark = "event: output\ndata: ";
   if (readers === "each") {
-    return await Promise.all(sessions.map((session) =>
-      openStream(url, `/v1/sessions/${session.id}/outputs?${query}`, (text) => {
-        onBytes(text.length);
-        for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at + mark.length)) {
-          came(session);
-        }
-      })
-    ));
+    return await Promise.all(
+      sessions.map((session) =>
+        openStream(url, `/v1/sessions/${session.id}/outputs?${query}`, (text) => {
+          onBytes(text.length);
+          for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at + mark.length)) {
+            came(session);
+          }
+        })
+      ),
+    );
   }
   const byId = new Map(sessions.map((session) => [session.id, session]));
   const ids = sessions.map(({ id }) => `session=${id}`).join("&");

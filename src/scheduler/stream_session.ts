@@ -496,5 +496,4 @@ export class StreamSession {
       );
     }
   }
-
 }
