@@ -1,8 +1,8 @@
 /**
  * Question: how much later than the bare step does an output reach its client? One session of
  * examples/digits that posts a frame of 10 steps every 30 ms and reads an event stream; milliseconds from
- * when a chunk is sent, which is when it is due, to its event, against the same step in this process.
- * Interleaved; each executor, in a thread of its own and without. Moves with: turns of the event loop,
+ * when a chunk was due, which the client sees at its next tick of 1 ms, to its event, against the same
+ * step in this process. Interleaved; each executor, in a thread of its own and without. Moves with: turns of the event loop,
  * the way between threads, the read-back.
  */
 import { StreamServer } from "../src/mod.ts";
