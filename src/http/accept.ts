@@ -16,6 +16,9 @@ export function bestType<T extends string>(
   offered: readonly T[],
 ): T | null {
   if (header === undefined || header.trim() === "") return offered[0] ?? null;
+  if (header === "*/*") return offered[0] ?? null;
+  const named = offered.find((type) => type === header);
+  if (named !== undefined) return named;
   const ranges = header.split(",").map(parseRange);
   let best: T | null = null;
   let bestQuality = 0;

@@ -25,31 +25,23 @@ const TRACEPARENT =
 
 type Deps = Pick<AppDeps, "clock" | "metrics" | "onRequest">;
 
+/** Says of a request that it was answered; it came at `begin`. */
 export function accessLog({ clock, metrics, onRequest }: Deps) {
-  return async (c: Context, next: () => Promise<void>): Promise<void> => {
-    const begin = clock.now();
-    await next();
-    const { status, headers } = c.res;
-    const entry: RequestEntry = {
+  return (c: Context, { status, headers }: Response, begin: number): void => {
+    const { method, path } = c.req;
+    const route = c.get("route") ?? "none";
+    const code = c.get("problem");
+    const ms = clock.now() - begin;
+    const isStream = headers.get("content-type") === "text/event-stream";
+    metrics.answered({ method, route, status, ms, code: code ?? null, isStream });
+    if (onRequest === undefined) return;
+    onRequest({
       request_id: c.get("requestId"),
-      method: c.req.method,
-      path: c.req.path,
-      route: c.get("route") ?? "none",
-      status,
-      ms: clock.now() - begin,
-      stream: headers.get("content-type") === "text/event-stream",
-      ...codeOf(c.get("problem")),
+      ...{ method, path, route, status, ms },
+      stream: isStream,
+      ...codeOf(code),
       ...traceOf(c.req.header("traceparent")),
-    };
-    metrics.answered({
-      method: entry.method,
-      route: entry.route,
-      status,
-      ms: entry.ms,
-      code: entry.code ?? null,
-      isStream: entry.stream,
     });
-    onRequest?.(entry);
   };
 }
 

@@ -1,13 +1,14 @@
 /**
- * The application, readable top to bottom: request id, CORS, guard, routes, errors. A plain `fetch`
- * that knows no runtime; what it needs of a connection comes as the second argument.
+ * The application: which handler answers which request, and what is done around every one of them, in
+ * one function: request id, CORS, guard, errors, log. A plain `fetch` that knows no runtime; what it
+ * needs of a connection comes as the second argument.
  */
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { randomId } from "../base/ids.ts";
 import { GanglionError } from "../base/errors.ts";
 import { accessLog } from "./access_log.ts";
 import { type AppDeps, assertQuery, type Connection, type Context, type Env } from "./context.ts";
-import { cors, guard } from "./guard.ts";
+import { allowReading, foreignOrigin, guard, preflight } from "./guard.ts";
 import { documentRoutes, INFO, queryParameters } from "./openapi.ts";
 import { problemResponse } from "./problem.ts";
 import { chunkRoutes } from "./routes/chunks.ts";
@@ -80,57 +81,89 @@ export function createApp(deps: AppDeps): App {
   ];
   const document = documentOnce(app, deps.version);
   const allowed = methodsOf(routes);
-  const onFault = deps.onFault ?? ((error, id) => console.error(`request ${id}:`, error));
-
-  app.use(requestIds());
-  app.use(accessLog(deps));
-  app.use(cors(deps));
-  app.use(guard(deps, tickets));
+  const around = surroundings(deps, tickets, pages.signIn);
   for (const [method, path, handler] of routes) {
     const parameters = queryParameters(method, path);
-    app.on(method, path, (c) => {
+    const handle: Handler = (c) => {
       c.set("route", path);
       // Where a query says something, a name that is not known must not pass in silence.
       if (parameters !== null) assertQuery(c, parameters);
       return handler(c);
-    });
+    };
+    app.on(method, path, (c) => around(c, handle));
   }
   documentRoutes(app.openAPIRegistry);
 
-  app.notFound((c) => {
-    const allow = allowed(c.req.path);
-    const error = allow.length === 0
-      ? new GanglionError("not_found", `There is nothing at ${c.req.path.slice(0, 200)}`)
-      : new GanglionError("method_not_allowed", `Only ${allow.join(", ")} may be used here`, {
-        allow,
-      });
-    c.set("problem", error.code);
-    return problemResponse(error, c.get("requestId"));
-  });
-  app.onError((error, c) => {
-    if (!(error instanceof GanglionError)) onFault(error, c.get("requestId"));
-    const code = error instanceof GanglionError ? error.code : "internal";
-    c.set("problem", code);
-    const problem = problemResponse(error, c.get("requestId"));
-    const page = code === "unauthorized" ? pages.signIn(c) : null;
-    page?.headers.set("www-authenticate", problem.headers.get("www-authenticate")!);
-    return page ?? problem;
-  });
+  app.notFound((c) =>
+    around(c, () => {
+      const allow = allowed(c.req.path);
+      throw allow.length === 0
+        ? new GanglionError("not_found", `There is nothing at ${c.req.path.slice(0, 200)}`)
+        : new GanglionError("method_not_allowed", `Only ${allow.join(", ")} may be used here`, {
+          allow,
+        });
+    })
+  );
   return { fetch: (request, connection = {}) => app.fetch(request, connection) };
 }
 
+/**
+ * What is done around every handler. One function, since each middleware of its own would cost every
+ * request a few promises and closures.
+ */
+function surroundings(
+  deps: AppDeps,
+  tickets: Tickets,
+  signIn: (c: Context) => Response | null,
+): (c: Context, handler: Handler) => Promise<Response> {
+  const { clock, corsOrigin } = deps;
+  const admit = guard(deps, tickets);
+  const log = accessLog(deps);
+  const nextId = requestIds();
+  const onFault = deps.onFault ?? ((error, id) => console.error(`request ${id}:`, error));
+
+  async function respond(c: Context, handler: Handler): Promise<Response> {
+    try {
+      c.set("owner", admit(c));
+      return await handler(c);
+    } catch (error) {
+      if (!(error instanceof GanglionError)) onFault(error, c.get("requestId"));
+      const code = error instanceof GanglionError ? error.code : "internal";
+      c.set("problem", code);
+      const problem = problemResponse(error, c.get("requestId"));
+      const page = code === "unauthorized" ? signIn(c) : null;
+      page?.headers.set("www-authenticate", problem.headers.get("www-authenticate")!);
+      return page ?? problem;
+    }
+  }
+
+  return async (c, handler) => {
+    const begin = clock.now();
+    const id = nextId(c);
+    c.set("requestId", id);
+    const origin = foreignOrigin(c, corsOrigin);
+    let response = origin === null ? null : preflight(c, origin);
+    if (response === null) {
+      response = await respond(c, handler);
+      if (origin !== null) allowReading(response, origin);
+    }
+    const { headers } = response;
+    headers.set("x-request-id", id);
+    headers.set("x-content-type-options", "nosniff");
+    headers.set("referrer-policy", "no-referrer");
+    log(c, response, begin);
+    return response;
+  };
+}
+
 /** Every answer carries a request id: the client's own, or a new one. */
-function requestIds() {
+function requestIds(): (c: Context) => string {
   const prefix = randomId().slice(0, 8);
   let count = 0;
-  return async (c: Context, next: () => Promise<void>): Promise<void> => {
+  return (c) => {
     const given = c.req.header("x-request-id");
     const isFine = given !== undefined && /^[\w.:/+=-]{1,128}$/.test(given);
-    c.set("requestId", isFine ? given : `${prefix}-${(count++).toString(36)}`);
-    await next();
-    c.res.headers.set("x-request-id", c.get("requestId"));
-    c.res.headers.set("x-content-type-options", "nosniff");
-    c.res.headers.set("referrer-policy", "no-referrer");
+    return isFine ? given : `${prefix}-${(count++).toString(36)}`;
   };
 }
 

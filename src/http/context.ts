@@ -66,6 +66,7 @@ export type Context = HonoContext<Env>;
 
 /** Throws when the query has a parameter that is none of `names`: it may be a slip of the pen. */
 export function assertQuery(c: Context, names: readonly string[]): void {
+  if (!c.req.url.includes("?")) return;
   for (const name of Object.keys(c.req.queries())) {
     if (names.includes(name)) continue;
     const near = closest(name.slice(0, 100), names);

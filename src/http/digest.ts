@@ -1,9 +1,20 @@
 /** SHA-256, for telling repeats of a chunk from other bodies, and for comparing keys. */
-import { createHash, timingSafeEqual } from "node:crypto";
+import { createHash, hash, timingSafeEqual } from "node:crypto";
+
+/** Bodies up to this size are hashed in one call, together with their type. */
+const SMALL_BYTES = 64 << 10;
+const scratch = new Uint8Array(SMALL_BYTES + 256);
+const encoder = new TextEncoder();
 
 /** Of a media type and a body, so that the same bytes under another type differ. */
 export function chunkDigest(mediaType: string, body: Uint8Array): string {
-  return createHash("sha256").update(mediaType).update("\0").update(body).digest("base64");
+  const head = `${mediaType}\0`;
+  if (body.length > SMALL_BYTES) {
+    return createHash("sha256").update(head).update(body).digest("base64");
+  }
+  const { written } = encoder.encodeInto(head, scratch);
+  scratch.set(body, written);
+  return hash("sha256", scratch.subarray(0, written + body.length), "base64");
 }
 
 /**

@@ -54,13 +54,6 @@ export function bytesOf(values: Float32Array | Uint32Array): Uint8Array<ArrayBuf
   return new Uint8Array(values.buffer as ArrayBuffer, values.byteOffset, values.byteLength);
 }
 
-const PIECE = 0x8000;
-
 function base64(values: Float32Array | Uint32Array): string {
-  const bytes = bytesOf(values);
-  let binary = "";
-  for (let at = 0; at < bytes.length; at += PIECE) {
-    binary += String.fromCharCode(...bytes.subarray(at, at + PIECE));
-  }
-  return btoa(binary);
+  return bytesOf(values).toBase64();
 }

@@ -4,6 +4,7 @@
  */
 
 export function f32Text(value: number): string {
+  if (value === 1) return "1";
   if (value === 0) return Object.is(value, -0) ? "-0" : "0";
   return Number.isFinite(value) ? String(value) : "null";
 }
@@ -22,17 +23,15 @@ function axisText(
   to: number,
 ): string {
   if (axis === shape.length) return f32Text(values[from]!);
-  let text = "[";
+  // Joined at once: text that grows by every value would be a tree of as many pieces.
+  const parts: string[] = [];
   if (axis === shape.length - 1) {
-    for (let i = from; i < to; i++) {
-      text += i === from ? f32Text(values[i]!) : `,${f32Text(values[i]!)}`;
-    }
+    for (let i = from; i < to; i++) parts.push(f32Text(values[i]!));
   } else {
     const size = (to - from) / shape[axis]!;
     for (let at = from; at < to; at += size) {
-      if (at > from) text += ",";
-      text += axisText(values, shape, axis + 1, at, at + size);
+      parts.push(axisText(values, shape, axis + 1, at, at + size));
     }
   }
-  return `${text}]`;
+  return `[${parts.join(",")}]`;
 }

@@ -2,9 +2,8 @@
  * Who may come in. Without keys: only requests that were sent to this machine by name, and nothing
  * that a foreign web page could do. With keys: a bearer key on every route but the health checks.
  */
-import type { MiddlewareHandler } from "hono";
 import { GanglionError } from "../base/errors.ts";
-import type { AppDeps, Context, Env } from "./context.ts";
+import type { AppDeps, Context } from "./context.ts";
 import { keyFinder } from "./digest.ts";
 import type { Tickets } from "./tickets.ts";
 
@@ -16,28 +15,22 @@ const EXPOSED = "Location, Retry-After, X-Request-Id, Chunk-Seq, Start-Step, Ste
 
 type GuardDeps = Pick<AppDeps, "apiKeys" | "corsOrigin">;
 
+/** Who asks: the owner whose sessions the request may see. Throws when nobody may. */
 export function guard(
   { apiKeys, corsOrigin }: GuardDeps,
   tickets: Tickets,
-): MiddlewareHandler<Env> {
+): (c: Context) => string | null {
   const findKey = keyFinder(apiKeys);
-  return async (c, next) => {
+  return (c) => {
     if (apiKeys.length === 0) {
       assertLocal(c);
       assertOwnOrigin(c, corsOrigin);
       redeemTicket(c, tickets);
-      c.set("owner", null);
-      return await next();
+      return null;
     }
-    if (OPEN_PATHS.test(c.req.path)) {
-      c.set("owner", null);
-      return await next();
-    }
+    if (OPEN_PATHS.test(c.req.path)) return null;
     const admitted = redeemTicket(c, tickets);
-    if (admitted !== null) {
-      c.set("owner", admitted.owner);
-      return await next();
-    }
+    if (admitted !== null) return admitted.owner;
     const given = /^Bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1];
     const owner = given === undefined ? null : findKey(given);
     if (owner === null) {
@@ -46,8 +39,7 @@ export function guard(
         given === undefined ? "The request has no key" : "The key is not known",
       );
     }
-    c.set("owner", owner);
-    return await next();
+    return owner;
   };
 }
 
@@ -71,31 +63,34 @@ function redeemTicket(c: Context, tickets: Tickets): { owner: string | null } | 
   throw new GanglionError("unauthorized", "The ticket is used, too old, or for another session");
 }
 
-/** Answers preflights of the one foreign origin, and tells browsers that it may read answers. */
-export function cors({ corsOrigin }: GuardDeps): MiddlewareHandler<Env> {
-  return async (c, next) => {
-    if (corsOrigin === null || c.req.header("origin") !== corsOrigin) return await next();
-    const isPreflight = c.req.method === "OPTIONS" &&
-      c.req.header("access-control-request-method") !== undefined;
-    if (isPreflight) {
-      return new Response(null, {
-        status: 204,
-        headers: {
-          "access-control-allow-origin": corsOrigin,
-          "access-control-allow-methods": "GET, POST, PUT, DELETE",
-          "access-control-allow-headers": "Authorization, Content-Type, Accept, Last-Event-ID, " +
-            "Chunk-Seq, Session-Epoch, X-Request-Id, Traceparent",
-          "access-control-max-age": "600",
-          "vary": "Origin",
-        },
-      });
-    }
-    await next();
-    c.res.headers.set("access-control-allow-origin", corsOrigin);
-    c.res.headers.set("access-control-expose-headers", EXPOSED);
-    c.res.headers.append("vary", "Origin");
-    return undefined;
-  };
+/** The foreign origin, if the request comes from one of its pages. */
+export function foreignOrigin(c: Context, corsOrigin: string | null): string | null {
+  return corsOrigin !== null && c.req.header("origin") === corsOrigin ? corsOrigin : null;
+}
+
+/** The answer to a preflight of that origin; null when the request is none. */
+export function preflight(c: Context, corsOrigin: string): Response | null {
+  const isPreflight = c.req.method === "OPTIONS" &&
+    c.req.header("access-control-request-method") !== undefined;
+  if (!isPreflight) return null;
+  return new Response(null, {
+    status: 204,
+    headers: {
+      "access-control-allow-origin": corsOrigin,
+      "access-control-allow-methods": "GET, POST, PUT, DELETE",
+      "access-control-allow-headers": "Authorization, Content-Type, Accept, Last-Event-ID, " +
+        "Chunk-Seq, Session-Epoch, X-Request-Id, Traceparent",
+      "access-control-max-age": "600",
+      "vary": "Origin",
+    },
+  });
+}
+
+/** Tells the browser that the page may read the answer. */
+export function allowReading({ headers }: Response, corsOrigin: string): void {
+  headers.set("access-control-allow-origin", corsOrigin);
+  headers.set("access-control-expose-headers", EXPOSED);
+  headers.append("vary", "Origin");
 }
 
 function hostOf(c: Context): string {

@@ -23,9 +23,9 @@ export function parseId(id: string): ReadFrom {
   return { epoch: Number(match[1]), step: Number(match[2]), part: Number(match[3] ?? 0) };
 }
 
-/** Where a stream of several sessions stands, in the order in which they were named. */
-export function cursorText(cursors: readonly (Position | null)[]): string {
-  return cursors.map((cursor) => cursor === null ? "*" : idOf(cursor)).join(",");
+/** Where a stream of several sessions stands in one of them; all of them, with commas, are its id. */
+export function cursorText(cursor: Position | null): string {
+  return cursor === null ? "*" : idOf(cursor);
 }
 
 /** Where to go on in each of several sessions. Another number of them is no cursor of this stream. */
@@ -66,6 +66,9 @@ export function eventWriter(
   name: string | null,
 ): (event: ReaderEvent) => WireEvent {
   const named = name === null ? {} : { session: name };
+  // What every output begins with, and the end of its head, as text.
+  const begin = name === null ? "{" : `{"session":${JSON.stringify(name)},`;
+  const rest = `${["", ...host.plan.outputShape].join(",")}],"encoding":"${encoding}","data":`;
   const make = (event: string, data: object, position: Position | null = null): WireEvent => ({
     event,
     data: JSON.stringify({ ...named, ...data }),
@@ -76,7 +79,7 @@ export function eventWriter(
       case "output":
         return {
           event: "output",
-          data: outputData(event, host, encoding, named),
+          data: outputData(event, host, encoding, { begin, rest }),
           position: event.position,
         };
       case "error": {
@@ -117,18 +120,11 @@ function outputData(
   event: OutputEvent,
   { plan, probes }: ModelHost,
   encoding: Encoding,
-  named: object,
+  { begin, rest }: { readonly begin: string; readonly rest: string },
 ): string {
   const { chunk, startStep, steps, data } = event;
   const shape = [steps, ...plan.outputShape];
-  const head = JSON.stringify({
-    ...named,
-    seq: chunk.seq,
-    start_step: startStep,
-    steps,
-    shape,
-    encoding,
-  });
+  const where = `"seq":${chunk.seq},"start_step":${startStep},"steps":${steps}`;
   const values = encodeValues(encoding, data, shape);
   let recorded = "";
   for (const _ in event.probes) {
@@ -136,5 +132,5 @@ function outputData(
     recorded = `,"probes":${encodeProbes(encoding, event.probes, shapeOf)}`;
     break;
   }
-  return `${head.slice(0, -1)},"data":${values}${recorded}${predictionText(event)}}`;
+  return `${begin}${where},"shape":[${steps}${rest}${values}${recorded}${predictionText(event)}}`;
 }

@@ -94,17 +94,19 @@ export class ServerEvents {
   }
 
   #heldOf(event: ServiceEvent): HeldEvent | null {
+    const { kind } = event;
+    if (kind === "step" || kind === "chunk" || kind === "late") return null;
     const at = new Date(this.#options.clock.wallMs()).toISOString();
-    switch (event.kind) {
+    switch (kind) {
       case "opened":
       case "ended": {
         const { options, stepsDone } = event.session;
         return {
-          event: `session_${event.kind}`,
+          event: `session_${kind}`,
           data: {
             at,
             model: options.model,
-            ...(event.kind === "ended" ? { reason: event.reason, steps_done: stepsDone } : {}),
+            ...(kind === "ended" ? { reason: event.reason, steps_done: stepsDone } : {}),
           },
           session: { id: options.id, owner: options.owner },
         };
@@ -115,10 +117,6 @@ export class ServerEvents {
         return { event: "step_stuck", data: { at, model: event.model }, session: null };
       case "phase":
         return { event: "phase", data: { at, phase: event.phase }, session: null };
-      case "step":
-      case "chunk":
-      case "late":
-        return null;
     }
   }
 }

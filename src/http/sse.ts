@@ -71,9 +71,13 @@ export class EventStream {
     return this.#closed;
   }
 
-  /** Whether an event may be written without queueing more than the stream's share. */
+  /** Bytes that may be written without queueing more than the stream's share; one event may exceed it. */
+  get room(): number {
+    return this.#closed ? 0 : Math.max(0, this.#controller.desiredSize ?? 0);
+  }
+
   get hasRoom(): boolean {
-    return !this.#closed && (this.#controller.desiredSize ?? 0) > 0;
+    return this.room > 0;
   }
 
   write(text: string): void {

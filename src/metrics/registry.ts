@@ -51,17 +51,19 @@ export class Registry {
   }
 
   #at(name: MetricName, values: readonly string[]): Series {
-    const metric: Metric = METRICS[name];
-    assert(values.length === metric.labels.length, `${name} has ${metric.labels.length} labels`);
-    const labels = metric.labels.map((label, i) => `${label}="${escaped(values[i]!)}"`).join(",");
+    // Found by the values themselves: this runs several times a request.
+    const key = values.length === 1 ? values[0]! : values.join("\n");
     let all = this.#series.get(name);
     if (all === undefined) this.#series.set(name, all = new Map<string, Series>());
-    let series = all.get(labels);
+    let series = all.get(key);
     if (series === undefined) {
+      const metric: Metric = METRICS[name];
+      assert(values.length === metric.labels.length, `${name} has ${metric.labels.length} labels`);
+      const labels = metric.labels.map((label, i) => `${label}="${escaped(values[i]!)}"`).join(",");
       const counts = metric.buckets === undefined
         ? []
         : Array.from({ length: metric.buckets.length + 1 }, () => 0);
-      all.set(labels, series = { labels, value: 0, counts });
+      all.set(key, series = { labels, value: 0, counts });
     }
     return series;
   }

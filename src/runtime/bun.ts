@@ -30,7 +30,7 @@ const CUT_SECONDS = 1;
 
 /** Without a Host header (HTTP/1.0, health checks) Bun's url is a bare path, which nothing can parse. */
 function withWholeUrl(request: Request): Request {
-  return URL.canParse(request.url)
+  return request.url.startsWith("http") || URL.canParse(request.url)
     ? request
     : new Request(new URL(request.url, "http://localhost"), request);
 }

@@ -3,16 +3,17 @@
  * them, and who waits for it. Knows nothing of queues; the session moves it along.
  */
 import { assert } from "../base/assert.ts";
-import type { Frames } from "../base/frames.ts";
+import { type Frames, isPacked } from "../base/frames.ts";
 import type { Clock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
+import { canonicalise } from "../base/numeric.ts";
 import type { ChunkImage } from "../checkpoint/mod.ts";
 import type { OutputEvent } from "./outbox.ts";
 import type { Prediction } from "./session_types.ts";
 
 /** What a client sends, decoded. */
 export interface ChunkInput {
-  /** Finite; not changed afterwards by anyone. */
+  /** Finite; made canonical in place, and changed by nobody afterwards. */
   readonly values: Frames;
   readonly steps: number;
   /** The session goes back to rest before the first step. */
@@ -67,7 +68,8 @@ export class Chunk {
     this.digest = input.digest ?? "";
     this.startStep = plan.startStep;
     this.epoch = plan.epoch;
-    this.#input = input.values;
+    // Once for all frames, which then go to the executor as they are.
+    this.#input = isPacked(input.values) ? input.values : canonicalise(input.values);
   }
 
   /** A chunk as a checkpoint holds it. Its outputs come by `restoreOutput`, then `restored`. */

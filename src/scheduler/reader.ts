@@ -73,6 +73,12 @@ export class OutputReader {
     return this.#options.isOver() && this.#cursor >= this.#outbox.end;
   }
 
+  /** Whether `pull` has something, or the reader is closed. */
+  get hasNews(): boolean {
+    return this.#closed || this.#notice !== null || this.#cursor < this.#outbox.end ||
+      this.#options.isOver();
+  }
+
   /** Says something beside the events of the ring, before the next of them. */
   tell(notice: Notice): void {
     this.#notice = notice;

@@ -7,7 +7,6 @@
  * But for `join`, `leave` and `touch` everything here happens between rounds: the loop calls it.
  */
 import type { Clock } from "../base/clock.ts";
-import { isPacked } from "../base/frames.ts";
 import { GanglionError } from "../base/errors.ts";
 import type { Limits } from "../base/limits.ts";
 import type { Executor, RowState } from "../engine/executor.ts";
@@ -352,7 +351,7 @@ export class Residency {
       if (round.length === 0) return;
       const futures = round.map(([{ seat }, { at }]) => {
         const { input, reset } = seat.journal[at]!;
-        return this.#scheduler.submit(seat.slot!, input, { fresh: reset, packed: isPacked(input) });
+        return this.#scheduler.submit(seat.slot!, input, { fresh: reset, isOwn: true });
       });
       const error = await this.#options.watchdog.during(this.#scheduler.step())
         .then(() => null, (cause: unknown) => cause);

@@ -28,6 +28,8 @@ export interface SubmitOptions {
   readonly fresh?: boolean;
   /** The frame is words of spikes as bits, `[steps, ceil(values / 32)]`, the first value in bit 0. */
   readonly packed?: boolean;
+  /** The frame is canonical or packed, and stays as it is: it is not copied. */
+  readonly isOwn?: boolean;
   /** Probe names to return with the outputs. */
   readonly record?: readonly string[];
 }
@@ -151,8 +153,8 @@ export class SlotScheduler {
   }
 
   /**
-   * Queues one frame, `[steps, …sample_shape]` as a flat array or packed, which is copied. Steps are exactly
-   * `frame`, or 1 … frame with `partialFrames`.
+   * Queues one frame, `[steps, …sample_shape]` as a flat array or packed, which is copied unless it
+   * `isOwn`. Steps are exactly `frame`, or 1 … frame with `partialFrames`.
    */
   submit(
     session: Session,
@@ -160,7 +162,7 @@ export class SlotScheduler {
     options: SubmitOptions = {},
   ): Future<Outputs> {
     const { sampleSize, sampleShape } = this.executor.plan;
-    const input = options.packed ? new Uint32Array(frame) : canonicalise(new Float32Array(frame));
+    const input = framesOf(frame, options);
     const steps = frame.length / entriesOf(input, sampleSize);
     const fits = Number.isInteger(steps) && steps >= 1 &&
       (this.#partial ? steps <= this.frame : steps === this.frame);
@@ -300,6 +302,12 @@ export class SlotScheduler {
     }
     return claims.length;
   }
+}
+
+/** A frame as executors take it: what the caller may still change is copied. */
+function framesOf(frame: ArrayLike<number>, { isOwn, packed }: SubmitOptions): Frames {
+  if (isOwn && (frame instanceof Float32Array || frame instanceof Uint32Array)) return frame;
+  return packed ? new Uint32Array(frame) : canonicalise(new Float32Array(frame));
 }
 
 /** Drops cancelled frames from the head of a queue and takes the first live one. */

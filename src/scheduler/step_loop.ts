@@ -5,7 +5,6 @@
  * neighbour along. What reads or moves state runs between two rounds.
  */
 import { type Clock, nextTurn } from "../base/clock.ts";
-import { isPacked } from "../base/frames.ts";
 import type { ModelHost } from "./model_host.ts";
 import type { RanStep } from "./observer.ts";
 import type { Residency } from "./residency.ts";
@@ -205,7 +204,7 @@ export class StepLoop {
       const { input, reset } = session.take();
       return scheduler.submit(session.seat.slot!, input, {
         fresh: reset,
-        packed: isPacked(input),
+        isOwn: true,
         record: session.options.record,
       });
     });
@@ -219,6 +218,8 @@ export class StepLoop {
       if (outcome.status === "rejected") session.giveBack(retries);
       else residency.ran(session, session.commit(ownOutputs(outcome.value)));
     });
+    // After all of them, so that a stream of several sessions is written to once a round.
+    for (const session of sessions) session.tellReaders();
     const ms = clock.now() - begin;
     this.#roundMs += NEWEST * (ms - this.#roundMs);
     const failed = error !== null;

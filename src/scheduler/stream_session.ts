@@ -183,7 +183,7 @@ export class StreamSession {
     this.#untold = null;
     this.outbox.beginAgain({ epoch: this.epoch, step });
     this.#around.onActivity(this);
-    this.#tellReaders();
+    this.tellReaders();
   }
 
   /**
@@ -205,13 +205,13 @@ export class StreamSession {
     if (readout !== null) this.options.predictor?.load(readout);
     this.#tellRollBack(toStep);
     this.#around.onActivity(this);
-    this.#tellReaders();
+    this.tellReaders();
   }
 
   /** For the service: another device took over, whose last bits may differ. */
   numericsChanged(was: string, numerics: string): void {
     this.outbox.push({ kind: "numerics", position: this.#timeline.mark(), was, numerics });
-    this.#tellReaders();
+    this.tellReaders();
   }
 
   /** For the service: a checkpoint is safe, or cannot be written (null), which must stop nobody. */
@@ -223,7 +223,7 @@ export class StreamSession {
     if (untold !== null && untold.position.epoch <= this.#epochKept) {
       this.#untold = null;
       this.outbox.push(untold);
-      this.#tellReaders();
+      this.tellReaders();
     }
     if (this.hasFrame) this.#around.onFrames(this);
   }
@@ -291,7 +291,7 @@ export class StreamSession {
     return this.#taken;
   }
 
-  /** For the loop: the taken frame ran. */
+  /** For the loop: the taken frame ran. Its readers are to be told once the whole round is committed. */
   commit({ data, probes }: Outputs): RanFrame {
     const taken = this.#release();
     const { chunk, steps, reset } = taken;
@@ -310,7 +310,6 @@ export class StreamSession {
     this.outbox.push(event);
     if (chunk.finished) this.#around.onActivity(this);
     this.#around.onRan(this, chunk);
-    this.#tellReaders();
     return { ...taken, readoutBefore };
   }
 
@@ -335,14 +334,14 @@ export class StreamSession {
       this.outbox.push({ kind: "error", position: this.#timeline.mark(), seq: dropped.seq, code });
     }
     this.#around.onActivity(this);
-    this.#tellReaders();
+    this.tellReaders();
   }
 
   /** For the service: something that readers should know soon, also those who come later. */
   notify(notice: Notice): void {
     this.#notice = notice;
     for (const reader of this.#readers) reader.tell(notice);
-    this.#tellReaders();
+    this.tellReaders();
   }
 
   /** For the service: a notice that no longer holds. */
@@ -362,13 +361,19 @@ export class StreamSession {
     this.#notice = null;
     this.#taken = null;
     for (const chunk of this.queue.clear()) chunk.fail(this.goneError());
-    this.#tellReaders();
+    this.tellReaders();
   }
 
   /** For the service: the process ends, the session goes on in the next one. Sends all away. */
   suspend(): void {
     for (const chunk of this.queue.known) chunk.stopWaiting();
     this.closeReaders();
+  }
+
+  /** There may be something for them to pull. */
+  tellReaders(): void {
+    if (this.#readers.size === 0) return;
+    for (const reader of [...this.#readers]) reader.onReady();
   }
 
   /** Closes all readers, whatever they have read. */
@@ -490,9 +495,5 @@ export class StreamSession {
         },
       );
     }
-  }
-
-  #tellReaders(): void {
-    for (const reader of [...this.#readers]) reader.onReady();
   }
 }

@@ -35,8 +35,8 @@ interface Source {
   readonly make: (event: ReaderEvent) => WireEvent;
   /** Null in a stream of one session. */
   readonly name: string | null;
-  /** Where the stream stands in this session; null when nothing was told yet. */
-  cursor: Position | null;
+  /** Where the stream begins in this session; null when nothing was told yet. */
+  readonly cursor: Position | null;
 }
 
 export function outputRoutes(
@@ -74,37 +74,41 @@ export function outputRoutes(
       cut: () => c.env.cut?.(),
       onClose: closeAll,
     });
-    const write = (source: Source, { event, data, position }: WireEvent): void => {
-      if (position !== null) source.cursor = position;
-      const id = position === null
-        ? undefined
-        : source.name === null
-        ? idOf(position)
-        : cursorText(sources.map(({ cursor }) => cursor));
-      stream.write(eventText(event, data, id));
+    const cursors = sources.map(({ cursor }) => cursorText(cursor));
+    const textOf = (at: number, { event, data, position }: WireEvent): string => {
+      if (position === null) return eventText(event, data);
+      cursors[at] = idOf(position);
+      return eventText(event, data, cursors.join(","));
     };
     const pump = (): void => {
+      // All that there is goes out in one write: a round has an event for every session of the stream.
+      const { room } = stream;
+      let text = "";
+      let isLagging = false;
       // In turns, so that no session keeps the others back.
-      for (let isMore = true; isMore;) {
+      for (let isMore = true; isMore && !isLagging;) {
         isMore = false;
-        for (const source of sources) {
-          if (!stream.hasRoom) break;
-          const event = source.reader.pull();
+        for (const [at, { reader, make }] of sources.entries()) {
+          if (text.length >= room) break;
+          const event = reader.pull();
           if (event === null) continue;
           isMore = true;
-          write(source, source.make(event));
-          if (event.kind === "lagged") return stream.close();
+          text += textOf(at, make(event));
+          isLagging = event.kind === "lagged";
+          if (isLagging) break;
         }
       }
-      for (const source of sources) {
-        if (!source.reader.closeIfLagging()) continue;
-        write(source, source.make({ kind: "lagged" }));
-        return stream.close();
+      for (const [at, { reader, make }] of sources.entries()) {
+        if (isLagging || !reader.closeIfLagging()) continue;
+        isLagging = true;
+        text += textOf(at, make({ kind: "lagged" }));
       }
-      if (sources.every(({ reader }) => reader.isClosed)) stream.close();
+      if (text !== "") stream.write(text);
+      if (isLagging || sources.every(({ reader }) => reader.isClosed)) stream.close();
     };
     for (const { reader, name } of sources) stream.write(openingText(reader.opening, name));
-    for (const { reader } of sources) reader.onReady = pump;
+    // Where the round's first session has brought the others along there is nothing left to do.
+    for (const { reader } of sources) reader.onReady = () => void (reader.hasNews && pump());
     pump();
     return new Response(stream.body, { headers: EVENT_STREAM_HEADERS });
   }
