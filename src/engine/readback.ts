@@ -22,17 +22,18 @@ export interface ReadbackOptions {
 
 /** A ring of staging buffers for results of at most `bytes`. */
 export class Readback {
-  readonly #device: GPUDevice;
   readonly #mode: ReadbackMode;
   readonly #clock: Clock;
   readonly #buffers: GPUBuffer[];
   #turn = 0;
   #undrained = 0;
+  #lost: GanglionError | null = null;
+  /** Ends the wait for a map. */
+  #giveUp: ((error: GanglionError) => void) | null = null;
   /** When the results of the last `read` could be read, on the clock. */
   mappedAtMs = 0;
 
   private constructor({ device, mode, bytes, clock }: ReadbackOptions) {
-    this.#device = device;
     this.#mode = mode;
     this.#clock = clock ?? realClock;
     const size = Math.ceil(bytes / 4) * 4;
@@ -41,6 +42,11 @@ export class Readback {
       { length: 3 },
       () => device.createBuffer({ label: "readback", size, usage }),
     );
+    // Once: what waits on this promise stays with it as long as the device works.
+    void device.lost.then(({ message }) => {
+      this.#lost = new GanglionError("device_lost", `The device was lost: ${message}`);
+      this.#giveUp?.(this.#lost);
+    });
   }
 
   static async create(options: ReadbackOptions): Promise<Readback> {
@@ -83,18 +89,18 @@ export class Readback {
   }
 
   async #inTime(mapped: Promise<undefined>): Promise<void> {
-    const { promise: late, reject } = Promise.withResolvers<never>();
+    if (this.#lost !== null) throw this.#lost;
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+    this.#giveUp = reject;
+    mapped.then(resolve, reject);
     const timer = this.#clock.after(TIMEOUT_MS, () => {
       reject(new GanglionError("device_lost", `The device did not answer for ${TIMEOUT_MS} ms`));
     });
-    const lost = this.#device.lost.then(({ message }) => {
-      throw new GanglionError("device_lost", `The device was lost: ${message}`);
-    });
-    lost.catch(() => undefined);
     try {
-      await Promise.race([mapped, lost, late]);
+      await promise;
     } finally {
       timer.cancel();
+      this.#giveUp = null;
     }
   }
 }
