@@ -23,9 +23,11 @@ const CONTENDER_MS = 1500;
 const TWIN_REPEATS = 3;
 
 const grid = gridOf([1, 8, 64, 256, 1024]);
-const rows: Record<string, unknown>[] = [];
-const active: Record<string, unknown>[] = [];
-let adapter = "none";
+
+interface Row extends Record<string, unknown> {
+  readonly executor: string;
+  readonly "÷ plain events": number;
+}
 
 /** Runs `rows` rows a time, the next ones each time: what depends on no neighbour needs no whole batch. */
 function slices(
@@ -57,11 +59,10 @@ async function rowsFor(
 }
 
 async function measureCell(
-  name: string,
   plan: Plan,
   gpu: Awaited<ReturnType<typeof openEngine>>,
   density: number,
-): Promise<void> {
+): Promise<Row[]> {
   const { slots } = gpu;
   const batch = batchOf(plan, slots, density, new Random(3));
   const event = new PlainNetwork(plan, slots);
@@ -99,75 +100,76 @@ async function measureCell(
   ], TWIN_REPEATS);
   const base = measured.find((each) => each.name === "plain js, events")!;
   const perMs = sizes["plain js, events"]! / base.median;
-  for (const { name: who, median, p10, p90 } of [...measured, oracle!]) {
-    const frames = sizes[who] ?? 1;
-    rows.push({
-      model: name,
+  await Promise.all([cpu.close(), team.close()]);
+  return [...measured, oracle!].map(({ name: executor, median, p10, p90 }) => {
+    const frames = sizes[executor] ?? 1;
+    return {
       slots,
       density,
-      executor: who,
+      executor,
       "frames/s": round((frames / median) * 1000),
       "p10–p90": `${round((frames / p90) * 1000)}–${round((frames / p10) * 1000)}`,
       "÷ plain events": round(frames / median / perMs),
-    });
-  }
-  await Promise.all([cpu.close(), team.close()]);
+    };
+  });
 }
 
 /** One active row of 64 slots beside the same row on an engine of one slot. */
-async function measureActive(name: string, plan: Plan): Promise<void> {
+async function measureActive(plan: Plan): Promise<Record<string, unknown>> {
   const [many, one] = [await openEngine(plan, 64), await openEngine(plan, 1)];
   const [row] = batchOf(plan, 1, 0.05, new Random(4));
   const [ofMany, ofOne] = await interleave([
     { name: "1 of 64", run: async () => void await many.step([{ ...row!, slot: 37 }]) },
     { name: "1 of 1", run: async () => void await one.step([row!]) },
   ], 10 * REPEATS);
-  active.push({
-    model: name,
+  await many.close();
+  await one.close();
+  return {
     "1 of 64 ms": round(ofMany!.median),
     "1 of 1 ms": round(ofOne!.median),
     ratio: round(ofMany!.median / ofOne!.median),
     "p10–p90 of 64": `${round(ofMany!.p10)}–${round(ofMany!.p90)}`,
-  });
-  await many.close();
-  await one.close();
+  };
 }
 
-const chosen: Record<string, string> = {};
 for (const name of grid.models) {
   const plan = await MODELS[name]!();
+  const chosen: Record<string, string> = {};
+  const rows: Row[] = [];
+  let adapter = "none";
   for (const slots of grid.slots) {
     const gpu = await openEngine(plan, slots);
     adapter = gpu.info.device;
-    chosen[`${name} ${slots}`] = gpu.kernels.map(choiceName).join(", ");
-    for (const density of grid.densities) await measureCell(name, plan, gpu, density);
+    chosen[slots] = gpu.kernels.map(choiceName).join(", ");
+    for (const density of grid.densities) rows.push(...await measureCell(plan, gpu, density));
     await gpu.close();
-    console.log(`${name}, ${slots} slots: ${chosen[`${name} ${slots}`]}`);
+    console.log(`${name}, ${slots} slots: ${chosen[slots]}`);
   }
-  await measureActive(name, plan);
+  const means = geometricMeans(rows);
+  console.log("geometric mean of ÷ plain events:", means);
+  await keep(`engine.${runtime.name}.${name}`, {
+    bench: "engine",
+    setting: {
+      model: name,
+      frame: FRAME,
+      repeats: REPEATS,
+      runtime: runtimeName,
+      adapter,
+      kernels: chosen,
+      "geometric mean ÷ plain events": means,
+      "one active row of 64": await measureActive(plan),
+    },
+    rows,
+  }, { kept: grid.isWhole });
 }
-
-/** Geometric means of the ratio to plain events, by executor. */
-const means = Object.fromEntries(
-  [...new Set(rows.map(({ executor }) => executor as string))].map((executor) => {
-    const ratios = rows.filter((row) => row["executor"] === executor)
-      .map((row) => Math.log(row["÷ plain events"] as number));
-    return [executor, round(Math.exp(ratios.reduce((a, b) => a + b) / ratios.length))];
-  }),
-);
-console.log("geometric mean of ÷ plain events:", means);
-console.table(active);
-await keep(`engine.${runtime.name}`, {
-  bench: "engine",
-  setting: {
-    frame: FRAME,
-    repeats: REPEATS,
-    runtime: runtimeName,
-    adapter,
-    kernels: chosen,
-    "geometric mean ÷ plain events": means,
-    "one active row of 64": active,
-  },
-  rows,
-}, { kept: !grid.filtered });
 process.exit(0);
+
+/** Of the ratio to plain events, by executor. */
+function geometricMeans(rows: readonly Row[]): Record<string, number> {
+  return Object.fromEntries([...Map.groupBy(rows, ({ executor }) => executor)].map(
+    ([executor, own]) => {
+      const logs = own.map((row) => Math.log(row["÷ plain events"]));
+      return [executor, round(Math.exp(logs.reduce((a, b) => a + b) / logs.length))];
+    },
+  ));
+}

@@ -16,8 +16,8 @@ export interface Grid {
   readonly slots: readonly number[];
   /** Share of inputs on. */
   readonly densities: readonly number[];
-  /** Only some cells were asked for. */
-  readonly filtered: boolean;
+  /** Every cell of each model was asked for. */
+  readonly isWhole: boolean;
 }
 
 /** `--model mlp,conv --slots 1,64 --density 5,20` (per cent); what is left out runs whole. */
@@ -41,7 +41,7 @@ export function gridOf(slots: readonly number[]): Grid {
     slots: values.slots === undefined ? slots : numbers(values.slots),
     densities: (values.density === undefined ? [1, 5, 20] : numbers(values.density))
       .map((percent) => percent / 100),
-    filtered: Object.keys(values).length > 0,
+    isWhole: values.slots === undefined && values.density === undefined,
   };
 }
 

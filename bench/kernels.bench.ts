@@ -53,4 +53,4 @@ await keep(`kernels.${runtime.name}`, {
   bench: "kernels",
   setting: { frame: FRAME, repeats: REPEATS, runtime: runtimeName, adapter },
   rows,
-}, { kept: !grid.filtered });
+}, { kept: grid.isWhole && grid.models.length > 1 });
