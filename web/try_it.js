@@ -137,6 +137,13 @@ export class TryIt {
     place.classList.toggle("news", !isTrouble);
   }
 
+  /** Ends the session, and what it was fed with. */
+  async #end() {
+    this.#play = null;
+    this.#player.forget();
+    await this.#player.end();
+  }
+
   /** Other input: it begins at rest, and what was to come of the last is not sent. */
   #inputChanged() {
     this.#wantsReset = this.#player.session !== null;
@@ -150,10 +157,10 @@ export class TryIt {
     });
     this.#elsewhere.addEventListener("click", () => this.#start());
     this.#endButton.addEventListener("click", () => {
-      void this.#player.end().then(() => this.#server.refresh());
+      void this.#end().then(() => this.#server.refresh());
     });
     this.#modelSelect.addEventListener("change", () => {
-      void this.#player.end();
+      void this.#end();
       this.#fitModel();
     });
     this.#speed.addEventListener("change", () => this.#setSpeed());

@@ -197,7 +197,7 @@ describe.skipIf(CHROMIUM === null)(name, () => {
       return shown.join() === wanted;
     }, counts.join());
     expect(await page.locator("#answer-class").textContent()).toBe("7");
-    // The input of the file's own steps, which are the last: a quarter of the window ago at most.
+    // The input of the file's own steps, the last ones: close to the right edge of the plot.
     const inked = await page.evaluate(() => {
       const canvas = document.querySelector<HTMLCanvasElement>("#scope")!;
       const style = getComputedStyle(document.documentElement);
