@@ -241,6 +241,7 @@ export class TryIt {
   #choose(source) {
     this.#source = source;
     setText(byId("try-hint"), HINTS[source]);
+    this.#say("");
     for (const radio of this.#radios()) radio.checked = radio.value === source;
     for (const each of ["draw", "noise", "file"]) byId(`source-${each}`).hidden = each !== source;
     this.#setSpeed();
@@ -288,7 +289,11 @@ export class TryIt {
     const steps = Math.min(most, left);
     const values = await recording.read(at, at + steps);
     play.at += steps;
-    this.#say(`Step ${number(play.at)} of ${number(recording.steps)}`);
+    // Once a second, for it is read out.
+    const second = (/** @type {number} */ step) => Math.floor(step / this.#player.stepsASecond);
+    if (at === 0 || second(at) !== second(play.at)) {
+      this.#say(`Step ${number(play.at)} of ${number(recording.steps)}`);
+    }
     return { steps, values };
   }
 
