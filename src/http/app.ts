@@ -73,7 +73,7 @@ export function createApp(deps: AppDeps): App {
     ["POST", `${SESSION}/fork`, states.fork],
     ["POST", `${SESSION}/park`, states.park],
     ["POST", `${SESSION}/ticket`, outputs.ticket],
-    ["POST", `${SESSION}/transfer`, sessions.later],
+    ["POST", `${SESSION}/transfer`, sessions.transfer],
     ["GET", "/v1/outputs", outputs.several],
     ["GET", "/v1/slots", watch.slots],
     ["GET", "/v1/events", watch.events],
