@@ -82,7 +82,7 @@ async function search(options: LoadOptions, progress: ProgressLine): Promise<Cap
       progress.end();
       if (trials++ === 0) say(trialHead());
       const leftSeconds = left * (performance.now() - begin) / 1000 / trials;
-      estimate = `; at most about ${secondsText(leftSeconds)} left`;
+      estimate = `; about ${secondsText(leftSeconds)} left`;
       say(trialLine(result, leftSeconds));
     },
   });

@@ -62,7 +62,7 @@ function resultCards(result: LoadResult, valid: boolean): Card[] {
     {
       name: `p99 of ${sessions} sessions`,
       value: `${msText(latencyMs.p99)} ms`,
-      remark: valid ? verdictText(result) : "not valid",
+      remark: valid || holds ? verdictText(result) : "not valid",
       ...mood(holds, valid),
     },
     {

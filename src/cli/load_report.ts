@@ -94,7 +94,7 @@ export function trialLine(result: LoadResult, leftSeconds: number): string {
     percentText(framesLate / frames),
     `${msText(client.lagMs.p99)} ms`,
     holds ? "yes" : client.late ? "not sure" : result.ending === "overloaded" ? "no, behind" : "no",
-    leftSeconds > 0 ? `≤ ${secondsText(leftSeconds)}` : "",
+    leftSeconds > 0 ? `~${secondsText(leftSeconds)}` : "",
   ]);
 }
 
@@ -125,9 +125,11 @@ export function verdictText(result: LoadResult): string {
 /** One measurement, ours beside the server's. */
 export function loadText(result: LoadResult): string {
   const problems = problemsOf(result);
-  const verdict = problems.length === 0
-    ? [`${result.sessions} sessions are ${verdictText(result)}`]
-    : problems;
+  const verdict = [...problems];
+  // A client that is late makes latencies longer, never shorter.
+  if (problems.length === 0 || result.holds) {
+    verdict.push(`${result.sessions} sessions are ${verdictText(result)}`);
+  }
   const lines = [settingText(result), "", ...measurementLines(result), "", ...verdict];
   return `${lines.join("\n")}\n`;
 }
