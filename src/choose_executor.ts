@@ -122,10 +122,14 @@ async function compareWithCpu(gpu: Executor, clock: Clock): Promise<string> {
   const onGpu = await stepMs(gpu, clock);
   const onCpu = await stepMs(cpu, clock);
   await cpu.close();
-  const figures = `${onGpu.toFixed(1)} ms a step on ${gpu.info.device}, ` +
-    `${onCpu.toFixed(1)} ms on the CPU executor`;
-  const advice = onCpu < onGpu ? "--device cpu is faster for this model" : "WebGPU is faster";
-  return `${gpu.plan.name} runs on a software adapter; ${advice} (${figures})`;
+  return softwareLine(gpu.plan.name, gpu.info.device, onGpu, onCpu);
+}
+
+/** What is said of a software adapter; milliseconds a step on it and on the CPU executor. */
+export function softwareLine(name: string, device: string, onGpu: number, onCpu: number): string {
+  const advice = onCpu < onGpu ? "; --device cpu is faster for this model" : "";
+  return `${name} runs on WebGPU, a software adapter (${device}): ${onGpu.toFixed(1)} ms a step; ` +
+    `the CPU executor takes ${onCpu.toFixed(1)} ms${advice}`;
 }
 
 /** Milliseconds of a step of at most 8 full frames with every tenth input on. The first warms up. */

@@ -265,6 +265,9 @@ export type Source = "flag" | "environment" | "default";
 /** Every flag's value; a flag that the command does not take holds its default. */
 export type Settings = { readonly [K in FlagName]: ValueOf<Flags[K]> };
 
+/** A command's own defaults, where they are not the flag's. */
+export type Defaults = Partial<Settings>;
+
 export interface Reading {
   readonly settings: Settings;
   /** Only the flags that the command takes. */
@@ -280,16 +283,21 @@ export const environmentName = (flag: string): string =>
 /** Flags that have no environment variable: they ask for an answer instead of setting something. */
 export const ASKING: readonly FlagName[] = ["help", "version", "print-config"];
 
-/** Reads the flags that a command takes. Throws `usage` for anything else. */
+/**
+ * Reads the flags that a command takes, where it has `defaults` of its own with those. Throws `usage`
+ * for anything else.
+ */
 export function readSettings(
   names: readonly FlagName[],
   argv: readonly string[],
   env: Environment,
+  defaults: Defaults = {},
 ): Reading {
   const { words, positionals } = readWords(names, argv);
-  const settings: Record<string, unknown> = Object.fromEntries(
-    Object.entries(FLAGS).map(([name, { fallback }]) => [name, fallback]),
-  );
+  const settings: Record<string, unknown> = {
+    ...Object.fromEntries(Object.entries(FLAGS).map(([name, { fallback }]) => [name, fallback])),
+    ...defaults,
+  };
   const sources = new Map<FlagName, Source>();
   for (const name of names) {
     const flag: Flag<unknown> = FLAGS[name];
@@ -351,7 +359,7 @@ function readWords(
     const flag: Flag<unknown> = FLAGS[name as FlagName];
     const swallowed = !inlineValue && value !== undefined && /^-[^\d.]/.test(value);
     if (flag.placeholder !== null && (value === undefined || swallowed)) {
-      throw usage(`${rawName} needs a value: ${rawName} ${flag.placeholder}`);
+      throw usage(`${rawName} needs a value, ${rawName} ${flag.placeholder}: ${flag.help}`);
     }
     words.set(name, [...words.get(name) ?? [], value ?? "true"]);
   }

@@ -18,6 +18,7 @@ const CAMPAIGNS = {
     page: "mutation.md",
     drivers: "software",
   },
+  serq: { program: "tests/serq/campaign.ts", page: "serq.md", drivers: "software" },
 };
 
 const [name, ...counts] = process.argv.slice(2);

@@ -7,6 +7,8 @@
 import { createParser } from "./eventsource_parser.js";
 
 const KEY = "ganglion-key";
+/** The action of a problem that has no other; beside the detail it says nothing. */
+const NO_ACTION = "See the detail";
 /** Tries to come back after so long, then twice as long each time. */
 const RETRY_MS = 400;
 const RETRY_MAX_MS = 3000;
@@ -18,7 +20,7 @@ export class Refusal extends Error {
     super(detail);
     this.status = status;
     this.code = code;
-    this.action = action;
+    this.action = action === NO_ACTION ? "" : action;
     this.retryAfterSeconds = retry_after_s;
   }
 }

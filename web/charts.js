@@ -128,7 +128,7 @@ export function chart({ title, unit, about, lines, format, binary = false }) {
     return {
       width,
       height: 150,
-      padding: [8, 8, 0, 0],
+      padding: [8, 28, 0, 0],
       cursor: { y: false, points: { size: 5 } },
       legend: { show: false },
       scales: { y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },

@@ -8,6 +8,15 @@ import { keyForm } from "./key_form.js";
 
 const METHODS = ["get", "post", "put", "delete"];
 const DEPTH_MAX = 3;
+/** A route belongs to the first that fits. @type {readonly (readonly [name: string, path: RegExp])[]} */
+const GROUPS = [
+  ["Chunks and outputs", /\/(chunks|outputs|ticket)/],
+  ["State", /^\/v1\/sessions\/.*\/(state|reset|fork|park|transfer)$/],
+  ["Sessions", /^\/v1\/sessions/],
+  ["Models", /^\/v1\/models/],
+  ["Server", /^/],
+];
+const GROUP_ORDER = ["Sessions", "Chunks and outputs", "State", "Models", "Server"];
 
 /** @type {Json} */
 let spec = {};
@@ -163,25 +172,33 @@ async function show() {
     METHODS.filter((method) => method in methods)
       .map((method) => /** @type {[string, string, Json]} */ ([path, method, methods[method]]))
   );
+  const groupOf = (/** @type {string} */ path) => GROUPS.find(([, fits]) => fits.test(path))?.[0];
+  const groups = GROUP_ORDER.map((name) => ({
+    name,
+    own: routes.filter(([path]) => groupOf(path) === name),
+  })).filter(({ own }) => own.length > 0);
   replace(
     byId("contents"),
-    h(
-      "ul",
-      {},
-      ...routes.map(([path, method]) =>
-        h(
-          "li",
-          {},
+    ...groups.flatMap(({ name, own }) => [
+      h("p", { class: "group" }, name),
+      h(
+        "ul",
+        {},
+        ...own.map(([path, method]) =>
           h(
-            "a",
-            { href: `#${idOf(method, path)}` },
-            h("span", { class: `method ${method}` }, method.toUpperCase()),
-            " ",
-            path,
-          ),
-        )
+            "li",
+            {},
+            h(
+              "a",
+              { href: `#${idOf(method, path)}` },
+              h("span", { class: `method ${method}` }, method.toUpperCase()),
+              " ",
+              path,
+            ),
+          )
+        ),
       ),
-    ),
+    ]),
   );
   replace(
     byId("reference"),
@@ -195,7 +212,10 @@ async function show() {
       ".",
     ),
     h("pre", { class: "card", tabindex: "0" }, example()),
-    ...routes.map((route) => article(...route)),
+    ...groups.flatMap(({ name, own }) => [
+      h("h2", {}, name),
+      ...own.map((route) => article(...route)),
+    ]),
     h("h2", {}, "Schemas"),
     ...Object.entries(/** @type {Json} */ (components.schemas ?? {})).map(([name, schema]) =>
       h(

@@ -14,6 +14,7 @@ import { Viewer } from "./viewer.js";
 
 const VIEWS = ["live", "models", "server"];
 const BACK_MS = 4000;
+const COPIED_MS = 1500;
 
 const server = new Server();
 const history = new MetricsHistory();
@@ -46,6 +47,17 @@ viewer.addEventListener("watch", () => {
   slots.watched = watched?.session.id ?? null;
 });
 byId("scope-stop").addEventListener("click", () => viewer.stop());
+const copy = byId("scope-copy");
+// Only where the page may: the whole id stands below the scope in any case.
+copy.hidden = navigator.clipboard === undefined;
+copy.addEventListener("click", () => {
+  const id = viewer.watched?.session.id ?? "";
+  navigator.clipboard.writeText(id).then(
+    () => setText(copy, "Copied"),
+    () => setText(copy, "Not allowed"),
+  );
+  setTimeout(() => setText(copy, "Copy id"), COPIED_MS);
+});
 byId("scope-pause").addEventListener("click", () => {
   viewer.scope.isPaused = !viewer.scope.isPaused;
   byId("scope-pause").setAttribute("aria-pressed", String(viewer.scope.isPaused));

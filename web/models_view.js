@@ -10,6 +10,14 @@ import { layOut } from "./graph_layout.js";
 const BOX = { width: 148, height: 62, right: 44, down: 22, margin: 14 };
 /** Edges that arrive a step late pass so far below the boxes. */
 const LATE_DROP = 32;
+/** Where the time step comes from. */
+const DT_SOURCES = {
+  flag: "set by --dt or run.json",
+  metadata: "from the file",
+  dialect: "as its dialect has it",
+  inferred: "inferred from the file",
+  default: "assumed",
+};
 const ROOM = BOX.width - 20;
 /** Width of a character of a label, about. */
 const CHARACTER = 6.6;
@@ -39,7 +47,8 @@ function card(model, graph) {
       ...fact("Output of a step", shapeText(model.output_shape)),
       ...fact("Parameters", number(parameters)),
       ...fact("State of all slots", bytes(model.state_bytes)),
-      ...fact("Time step", `${duration(model.dt)} (${model.dt_source}, ${model.discretization})`),
+      ...fact("Time step", `${duration(model.dt)}, ${DT_SOURCES[model.dt_source]}`),
+      ...fact("Discretization", model.discretization),
       ...fact("Frame", `${model.frame} steps`),
       ...fact("Slots", number(model.slots)),
       ...fact(
@@ -183,13 +192,24 @@ const inWords = (layers) =>
 /** @param {Graph} graph */
 function table({ id, layers }) {
   const head = ["Layer", "Type", "Shape", "From", "Parameters", "State", "Details"];
+  const areNumbers = ["Parameters", "State"];
   return h(
     "div",
     { class: "scroll", role: "group", tabindex: "0", "aria-label": `Layers of ${id}` },
     h(
       "table",
       {},
-      h("thead", {}, h("tr", {}, ...head.map((name) => h("th", { scope: "col" }, name)))),
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          ...head.map((name) =>
+            h("th", { scope: "col", class: areNumbers.includes(name) && "number" }, name)
+          ),
+        ),
+      ),
       h(
         "tbody",
         {},

@@ -6,20 +6,28 @@
 import { getJson, postJson, Refusal, request, sessionPath, Unreachable } from "./api.js";
 
 /** @import { Session } from "./types.d.ts" */
-/** @typedef {{ steps: number, events: [t: number, i: number][], values: Float32Array }} Input */
+/**
+ * @typedef {object} Input
+ * @property {number} steps
+ * @property {Float32Array} values [steps][inputs]
+ * @property {[t: number, i: number][]} [events] the same, where all of it is spikes
+ */
 /**
  * @typedef {object} PlayerHooks
  * @property {() => Record<string, unknown>} options of a session that is opened
- * @property {(steps: number) => Input} draw the next steps of input
+ * @property {(steps: number) => Promise<Input | null>} draw the next steps of input; null: it is over
  * @property {() => boolean} takeReset whether the state goes to rest before the next steps
  * @property {(session: Session) => Promise<void>} onSession
  * @property {(start: number, input: Input, reset: boolean) => void} onSent
- * @property {(text: string) => void} say
+ * @property {(text: string, isTrouble?: boolean) => void} say
+ * @property {(text: string) => void} unsay takes that back, if it still stands
  * @property {() => void} onChange whether it runs, or has a session
  */
 
 const CHUNKS_A_SECOND = 10;
 const RETRY_MS = 500;
+/** So long something stays that has passed. */
+const NEWS_MS = 6000;
 /** A tab that is closed without a word leaves its slot so soon. */
 const TTL_SECONDS = 60;
 /** These pass by themselves. */
@@ -35,6 +43,10 @@ export class Player {
   stepsASecond = 100;
   /** A run that was paused may still wait for an answer when the next one has begun. */
   #run = 0;
+  #lastRun = Promise.resolve();
+  /** What the server has not taken yet, so that a full queue leaves no gap. @type {{ input: Input, reset: boolean } | null} */
+  #unsent = null;
+  #generation = 0;
   #hooks;
 
   /** @param {PlayerHooks} hooks */
@@ -50,38 +62,28 @@ export class Player {
     this.#hooks.say("");
     this.#hooks.onChange();
     const run = ++this.#run;
-    try {
-      while (this.isRunning && run === this.#run) await this.#turn();
-    } catch (error) {
-      this.#fail(error);
-      this.pause();
-    }
+    const before = this.#lastRun;
+    this.#lastRun = (async () => {
+      await before; // its last chunk may still be on its way
+      try {
+        while (this.isRunning && run === this.#run) await this.#turn();
+      } catch (error) {
+        this.fail(error);
+        this.pause();
+      }
+    })();
+    await this.#lastRun;
+  }
+
+  /** Other input comes: of the last, what the server has not taken is not sent. */
+  forget() {
+    this.#unsent = null;
+    this.#generation++;
   }
 
   pause() {
     this.isRunning = false;
     this.#hooks.onChange();
-  }
-
-  /** Sends a file of steps as it is. @param {Blob} file */
-  async send(file) {
-    this.pause();
-    try {
-      const session = this.session ?? await this.#open();
-      const headers = { "content-type": "application/x-npy" };
-      const answer = await request(`${sessionPath(session.id)}/chunks`, {
-        method: "POST",
-        headers,
-        body: file,
-      });
-      const { steps } = await answer.json();
-      this.#hooks.say(`Sent ${steps} steps.`);
-      return true;
-    } catch (error) {
-      if (error instanceof Refusal && isGone(error)) this.session = null;
-      this.#fail(error);
-      return false;
-    }
   }
 
   async end() {
@@ -96,7 +98,7 @@ export class Player {
     try {
       const session = this.session ?? await this.#open();
       const steps = Math.max(1, Math.round(this.stepsASecond / CHUNKS_A_SECOND));
-      await this.#sendSteps(session, steps);
+      if (!await this.#sendSteps(session, steps)) return this.pause();
       const dueMs = steps / this.stepsASecond * 1000;
       await pause(Math.max(0, dueMs - (performance.now() - began)));
     } catch (error) {
@@ -104,13 +106,21 @@ export class Player {
     }
   }
 
-  /** @param {Session} session @param {number} steps */
+  /** False when the input is over. @param {Session} session @param {number} steps */
   async #sendSteps(session, steps) {
-    const input = this.#hooks.draw(steps);
-    const reset = this.#hooks.takeReset();
-    const body = { steps, events: input.events, ...(reset && { reset }) };
-    const { start_step: start } = await postJson(`${sessionPath(session.id)}/chunks`, body);
+    if (this.#unsent === null) {
+      const generation = this.#generation;
+      const input = await this.#hooks.draw(steps);
+      if (generation !== this.#generation) return true;
+      if (input === null) return false;
+      this.#unsent = { input, reset: this.#hooks.takeReset() };
+    }
+    const unsent = this.#unsent;
+    const { input, reset } = unsent;
+    const { start_step: start } = await postChunk(session.id, input, reset);
+    if (this.#unsent === unsent) this.#unsent = null;
     this.#hooks.onSent(start, input, reset);
+    return true;
   }
 
   async #open() {
@@ -125,14 +135,16 @@ export class Player {
   async #recover(error) {
     if (!this.isRunning) return; // what it was after was given up
     if (error instanceof Unreachable) {
-      this.#hooks.say("The server does not answer. Goes on when it is back.");
+      this.#hooks.say("The server does not answer. Goes on when it is back.", true);
       await this.#waitForServer();
       return;
     }
     if (!(error instanceof Refusal)) throw error;
     if (isGone(error)) {
       this.session = null;
-      this.#hooks.say("The session was gone; a new one goes on.");
+      const news = "The session was gone; a new one goes on.";
+      this.#hooks.say(news, true);
+      setTimeout(() => this.#hooks.unsay(news), NEWS_MS);
     } else if (error.code === "queue_full" || PASSING.includes(error.code)) {
       await pause(Math.max(RETRY_MS, error.retryAfterSeconds * 1000));
     } else throw error;
@@ -155,12 +167,35 @@ export class Player {
     }
   }
 
-  /** @param {unknown} error */
-  #fail(error) {
+  /** Says what went wrong. @param {unknown} error */
+  fail(error) {
     if (!(error instanceof Error)) throw error;
     const action = error instanceof Refusal && error.action !== "" ? ` ${error.action}.` : "";
-    this.#hooks.say(`${error.message}.${action}`);
+    this.#hooks.say(`${error.message}.${action}`, true);
   }
+}
+
+/**
+ * Spikes go as places; other values as they are, and in words only with a reset, which numbers cannot say.
+ * @param {string} id
+ * @param {Input} input
+ * @param {boolean} reset
+ */
+async function postChunk(id, { steps, events, values }, reset) {
+  const path = `${sessionPath(id)}/chunks`;
+  if (events !== undefined) return await postJson(path, { steps, events, ...(reset && { reset }) });
+  if (reset) {
+    const size = values.length / steps;
+    const data = Array.from(
+      { length: steps },
+      (_, t) => [...values.subarray(t * size, (t + 1) * size)],
+    );
+    return await postJson(path, { data, reset });
+  }
+  const headers = { "content-type": "application/octet-stream" };
+  const body = /** @type {Float32Array<ArrayBuffer>} */ (values);
+  const answer = await request(path, { method: "POST", headers, body });
+  return await answer.json();
 }
 
 /** @param {Refusal} error */

@@ -5,7 +5,6 @@
  */
 import { compact, number } from "./format.js";
 import { Marks } from "./marks.js";
-import { HELD_STEPS } from "./step_ring.js";
 
 /** @import { StepRing } from "./step_ring.js" */
 
@@ -28,6 +27,7 @@ const GAP = 6;
 /** Heights of a row: of marks alone, with room for a label, with a line in it. */
 const ROW_PX = { dense: 1.3, labelled: 13, trace: 24 };
 const BAND_PX = { min: 26, max: 170 };
+const STRETCH_MAX = 3;
 const ROWS_WITH_LABELS = 24;
 /** Of a row with both: the share of its height that the marks have; the line has the rest. */
 const MARK_SHARE = 0.34;
@@ -63,11 +63,8 @@ export class Scope {
   /** @type {Record<string, string>} */
   #colours = {};
   #isPaused = false;
-  /**
-   * Steps a second at which what came is played; null follows the stream's own rate.
-   * @type {number | null}
-   */
-  pace = null;
+  /** Bands are higher by that factor where the card has room. */
+  #stretch = 1;
   #moves = !matchMedia("(prefers-reduced-motion: reduce)").matches;
 
   /** @param {HTMLCanvasElement} canvas */
@@ -123,7 +120,8 @@ export class Scope {
     this.#arrivals = [];
     this.#last = this.#head = step;
     this.#leader = null;
-    this.#canvas.style.height = `${this.#height()}px`;
+    this.#canvas.style.flexBasis = `${this.#height(1)}px`;
+    this.#stretch = 1;
     this.#isDirty = true;
   }
 
@@ -186,13 +184,8 @@ export class Scope {
   /** @param {number} seconds */
   #move(seconds) {
     const behind = this.#last - this.#head;
-    const most = this.pace === null ? TOO_FAR_WINDOWS * this.#window : HELD_STEPS - this.#window;
-    if (!this.#moves || behind > most) {
+    if (!this.#moves || behind > TOO_FAR_WINDOWS * this.#window) {
       this.#head = this.#last;
-      return;
-    }
-    if (this.pace !== null) {
-      this.#head = Math.min(this.#last, this.#head + this.pace * seconds);
       return;
     }
     const rate = Math.max(this.rate(), 10);
@@ -209,8 +202,9 @@ export class Scope {
     return Math.min(BAND_PX.max, Math.max(BAND_PX.min, rows * ROW_PX.dense));
   }
 
-  #height() {
-    const bands = this.#bands.map((band) => TITLE + this.#bandHeight(band) + GAP);
+  /** Of all, with bands higher by a factor. @param {number} stretch */
+  #height(stretch) {
+    const bands = this.#bands.map((band) => TITLE + stretch * this.#bandHeight(band) + GAP);
     return bands.reduce((sum, each) => sum + each, AXIS);
   }
 
@@ -229,6 +223,11 @@ export class Scope {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
     if (this.#bands.length === 0) return;
+    const fixed = this.#height(0);
+    this.#stretch = Math.min(
+      STRETCH_MAX,
+      Math.max(1, (height - fixed) / (this.#height(1) - fixed)),
+    );
     const plot = {
       left: LEFT,
       width: width - LEFT - RIGHT,
@@ -239,7 +238,7 @@ export class Scope {
     for (const band of this.#bands) {
       this.#drawTitle(band, top, width);
       top += TITLE;
-      const bandHeight = this.#bandHeight(band);
+      const bandHeight = this.#stretch * this.#bandHeight(band);
       context.save();
       context.beginPath();
       context.rect(plot.left, top - 1, plot.width, bandHeight + 2);
@@ -372,12 +371,11 @@ export class Scope {
     }
     const spans = high.map((value, row) => value - (low[row] ?? 0));
     const least = SPAN_MIN * Math.max(...spans);
-    if (!(least > 0)) return;
     context.strokeStyle = colour;
     context.lineWidth = 1.1;
     context.globalAlpha = 0.8;
     for (let row = 0; row < rows; row++) {
-      const span = Math.max(least, spans[row] ?? 0);
+      const span = Math.max(least, spans[row] ?? 0) || 1; // all of them flat: level lines
       context.beginPath();
       let isDown = false;
       for (let step = from; step < to; step++) {

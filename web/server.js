@@ -36,6 +36,7 @@ export class Server extends EventTarget {
   /** @type {Map<string, { steps: number, at: number, rate: number }>} */
   #progress = new Map();
   #served = "";
+  #wasLost = false;
   #isAsking = false;
   #askedAt = -Infinity;
 
@@ -62,6 +63,15 @@ export class Server extends EventTarget {
   /** @param {Server["status"]} status */
   #turn(status) {
     if (status === this.status) return;
+    if (status === "lost") this.#wasLost = true;
+    if (status === "lost" || (status === "live" && this.#wasLost)) {
+      this.#note({
+        at: new Date(),
+        event: status === "lost" ? "server_lost" : "server_back",
+        data: {},
+      });
+    }
+    if (status === "live") this.#wasLost = false;
     this.status = status;
     this.statusSince = new Date();
     this.dispatchEvent(new Event("status"));
@@ -95,12 +105,17 @@ export class Server extends EventTarget {
     void this.refresh();
   }
 
+  /** @param {{ at: Date, event: string, data: any }} entry */
+  #note(entry) {
+    this.log.unshift(entry);
+    this.log.length = Math.min(this.log.length, LOG_MAX);
+    this.dispatchEvent(new Event("log"));
+  }
+
   /** @param {string} event @param {any} data */
   #heard(event, data) {
     if (event !== "load") {
-      this.log.unshift({ at: data.at === undefined ? new Date() : new Date(data.at), event, data });
-      this.log.length = Math.min(this.log.length, LOG_MAX);
-      this.dispatchEvent(new Event("log"));
+      this.#note({ at: data.at === undefined ? new Date() : new Date(data.at), event, data });
       return void this.refresh();
     }
     const slots = this.places.reduce((sum, { total }) => sum + total, 0);

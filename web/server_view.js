@@ -81,7 +81,7 @@ const CHARTS = [
   },
   {
     title: "Chunk to event",
-    unit: "time",
+    unit: "percentiles",
     about: "From taking a chunk to its last event.",
     lines: [
       { name: "p50", colour: "series-1", read: ({ chunk50 }) => chunk50 },
@@ -92,7 +92,7 @@ const CHARTS = [
   },
   {
     title: "Step time",
-    unit: "time",
+    unit: "percentiles",
     about: "One batched step, all of it.",
     lines: [
       { name: "p50", colour: "series-1", read: ({ step50 }) => step50 },
@@ -102,7 +102,7 @@ const CHARTS = [
   },
   {
     title: "Step time split",
-    unit: "mean time",
+    unit: "means",
     about: "Parts of a step, as the executor measures them.",
     lines: ["upload", "compute", "readback"].map((phase, i) => ({
       name: phase,
@@ -239,6 +239,10 @@ function inWords(event, data) {
       return `Session ${session} of ${data.model} ended: ${data.reason}, ${
         number(data.steps_done)
       } steps`;
+    case "server_lost":
+      return "The server does not answer";
+    case "server_back":
+      return "The server is back";
     case "device_lost":
       return `The device of ${data.model} was lost`;
     case "phase":

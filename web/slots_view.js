@@ -1,7 +1,7 @@
 // @ts-check
 /** The slot map: a tile for each slot and each parked session, with its state, session and rate. */
 import { byId, h, replace, setText } from "./dom.js";
-import { number, plural, shortId } from "./format.js";
+import { compact, number, plural, shortId } from "./format.js";
 
 /** @import { Place, PlaceTable, Server } from "./server.js" */
 
@@ -109,7 +109,7 @@ export class SlotsView {
         now.state === "running"
           ? `${number(now.rate)} /s`
           : now.steps > 0
-          ? plural(now.steps, "step")
+          ? `${compact(now.steps)} step${now.steps === 1 ? "" : "s"}`
           : "",
       );
       const words =

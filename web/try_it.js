@@ -2,9 +2,11 @@
 /** The panel to try it: a session of one's own, fed with a drawing, with noise or with a file, and what it answers. */
 import { byId, h, replace, setText } from "./dom.js";
 import { compact, number, sizeOf } from "./format.js";
+import { openRecording } from "./npy.js";
 import { Pad } from "./pad.js";
 import { Player } from "./player.js";
 
+/** @import { Recording } from "./npy.js" */
 /** @import { Graph, Model } from "./types.d.ts" */
 /** @import { Server } from "./server.js" */
 /** @import { Viewer } from "./viewer.js" */
@@ -17,13 +19,15 @@ const RECORD_SPIKES_MAX = 1024;
 const RECORD_MEMBRANES_MAX = 64;
 const BARS_MAX = 20;
 const FIRST_DIGIT = 3;
+/** Up to here the scope lies below the panel, out of sight. */
+const PHONE = "(max-width: 760px)";
 
 /** @type {Record<Source, string>} */
 const HINTS = {
   draw:
     "Opens a session and streams what you draw as spikes: the more ink in a cell, the more often it fires.",
   noise: "Opens a session and streams spikes by chance to all of its inputs.",
-  file: "Opens a session and sends it a recording: an array of time steps.",
+  file: "Opens a session and plays a recording to it: an array of time steps.",
 };
 
 /** Where a step of input is a picture: its rows and columns. @param {Model | undefined} model */
@@ -70,6 +74,8 @@ export class TryIt {
   /** @type {Source} */
   #source = "draw";
   #wantsReset = false;
+  /** The file that is played, and its next step. @type {{ recording: Recording, at: number } | null} */
+  #play = null;
   /** @type {{ bar: HTMLElement, count: HTMLElement, item: HTMLElement }[]} */
   #bars = [];
 
@@ -92,7 +98,7 @@ export class TryIt {
           model,
           graph,
           fromStart: true,
-          knowsInput: this.#source !== "file",
+          knowsInput: true,
         });
         await server.refresh();
       },
@@ -101,7 +107,10 @@ export class TryIt {
         viewer.putInput(start, values);
         if (reset) viewer.beginCount(start, "from rest");
       },
-      say: (text) => setText(byId("try-message"), text),
+      say: (text, isTrouble = false) => this.#say(text, isTrouble),
+      unsay: (text) => {
+        if (byId("try-message").textContent === text) this.#say("");
+      },
       onChange: () => this.#showState(),
     });
     this.#listen();
@@ -113,8 +122,32 @@ export class TryIt {
 
   /** Begins with what is chosen. */
   #start() {
-    if (this.#source === "file") byId("file").click();
-    else void this.#player.start();
+    if (this.#source === "file" && this.#play === null) {
+      byId("file").click();
+      return;
+    }
+    if (matchMedia(PHONE).matches) byId("scope-title").scrollIntoView();
+    void this.#player.start();
+  }
+
+  /** @param {string} text @param {boolean} [isTrouble] */
+  #say(text, isTrouble = false) {
+    const place = byId("try-message");
+    setText(place, text);
+    place.classList.toggle("news", !isTrouble);
+  }
+
+  /** Ends the session, and what it was fed with. */
+  async #end() {
+    this.#play = null;
+    this.#player.forget();
+    await this.#player.end();
+  }
+
+  /** Other input: it begins at rest, and what was to come of the last is not sent. */
+  #inputChanged() {
+    this.#wantsReset = this.#player.session !== null;
+    this.#player.forget();
   }
 
   #listen() {
@@ -124,18 +157,21 @@ export class TryIt {
     });
     this.#elsewhere.addEventListener("click", () => this.#start());
     this.#endButton.addEventListener("click", () => {
-      void this.#player.end().then(() => this.#server.refresh());
+      void this.#end().then(() => this.#server.refresh());
     });
     this.#modelSelect.addEventListener("change", () => {
-      void this.#player.end();
+      void this.#end();
       this.#fitModel();
     });
-    this.#speed.addEventListener("change", () => this.#setPace());
+    this.#speed.addEventListener("change", () => this.#setSpeed());
     this.#noise.addEventListener("input", () => this.#showNoise());
     for (const radio of this.#radios()) {
       radio.addEventListener("change", () => this.#choose(/** @type {Source} */ (radio.value)));
     }
-    this.#pad.addEventListener("change", () => this.#wantsReset = this.#player.session !== null);
+    this.#pad.addEventListener("change", () => {
+      this.#wantsReset = this.#player.session !== null;
+      this.#showAnswer();
+    });
     replace(
       byId("presets"),
       ...Array.from({ length: 10 }, (_, digit) =>
@@ -150,7 +186,7 @@ export class TryIt {
     const file = /** @type {HTMLInputElement} */ (byId("file"));
     file.addEventListener(
       "change",
-      () => void this.#sendFile(file.files?.[0]).then(() => file.value = ""),
+      () => void this.#playFile(file.files?.[0]).then(() => file.value = ""),
     );
     drop.addEventListener("dragover", (event) => {
       event.preventDefault();
@@ -160,7 +196,7 @@ export class TryIt {
     drop.addEventListener("drop", (event) => {
       event.preventDefault();
       drop.classList.remove("over");
-      void this.#sendFile(event.dataTransfer?.files[0]);
+      void this.#playFile(event.dataTransfer?.files[0]);
     });
   }
 
@@ -205,17 +241,18 @@ export class TryIt {
   #choose(source) {
     this.#source = source;
     setText(byId("try-hint"), HINTS[source]);
+    this.#say("");
     for (const radio of this.#radios()) radio.checked = radio.value === source;
     for (const each of ["draw", "noise", "file"]) byId(`source-${each}`).hidden = each !== source;
-    this.#setPace();
+    this.#setSpeed();
+    this.#play = null;
     if (source === "file") this.#player.pause();
-    else if (this.#player.session !== null) this.#wantsReset = true;
+    this.#inputChanged();
     this.#showState();
   }
 
-  #setPace() {
+  #setSpeed() {
     this.#player.stepsASecond = Number(this.#speed.value);
-    this.#viewer.scope.pace = this.#source === "file" ? this.#player.stepsASecond : null;
   }
 
   #showNoise() {
@@ -223,11 +260,41 @@ export class TryIt {
   }
 
   /** @param {File | undefined} file */
-  async #sendFile(file) {
-    if (file === undefined) return;
-    const isSent = await this.#player.send(file);
-    if (isSent) this.#setPace();
+  async #playFile(file) {
+    const { model } = this.#chosen();
+    if (file === undefined || model === undefined) return;
+    this.#player.pause();
+    this.#play = null;
+    try {
+      this.#play = { recording: await openRecording(file, model.sample_shape), at: 0 };
+      this.#inputChanged();
+      this.#start();
+    } catch (error) {
+      this.#player.fail(error);
+    }
     this.#showState();
+  }
+
+  /** The next steps of the file; null at its end. @param {number} most */
+  async #readFile(most) {
+    const play = this.#play;
+    if (play === null) return null;
+    const { recording, at } = play;
+    const left = recording.steps - at;
+    if (left === 0) {
+      this.#play = null;
+      this.#say(`Sent ${number(recording.steps)} steps.`);
+      return null;
+    }
+    const steps = Math.min(most, left);
+    const values = await recording.read(at, at + steps);
+    play.at += steps;
+    // Once a second, for it is read out.
+    const second = (/** @type {number} */ step) => Math.floor(step / this.#player.stepsASecond);
+    if (at === 0 || second(at) !== second(play.at)) {
+      this.#say(`Step ${number(play.at)} of ${number(recording.steps)}`);
+    }
+    return { steps, values };
   }
 
   #sessionOptions() {
@@ -236,8 +303,9 @@ export class TryIt {
     return { model: model.id, record: recordOf(graph), ...(graph.readout && { readout: true }) };
   }
 
-  /** The next steps: every input spikes at each of them with its own chance. @param {number} steps */
-  #draw(steps) {
+  /** The next steps: of the file, or every input spikes at each with its own chance. @param {number} steps */
+  async #draw(steps) {
+    if (this.#source === "file") return await this.#readFile(steps);
     const size = sizeOf(this.#chosen().model?.sample_shape ?? []);
     const chance = Number(this.#noise.value) / 100;
     const isDrawn = this.#source === "draw";
@@ -263,7 +331,9 @@ export class TryIt {
 
   #showState() {
     const { isRunning, session } = this.#player;
-    const idle = this.#source === "file" ? "Choose a file" : session === null ? "Start" : "Go on";
+    const idle = session === null ? "Start" : "Go on";
+    // Without a file there is nothing to start: its place to drop one is the button.
+    this.#startButton.hidden = this.#source === "file" && this.#play === null;
     setText(this.#startButton, isRunning ? "Pause" : idle);
     this.#startButton.classList.toggle("primary", !isRunning);
     this.#endButton.hidden = session === null;
@@ -300,6 +370,10 @@ export class TryIt {
     const counts = this.#viewer.counts();
     const most = Math.max(...counts, 1e-9);
     const { prediction, watched } = this.#viewer;
+    const quiet = this.#quietText();
+    setText(byId("answer-quiet"), quiet);
+    byId("answer-verdict").hidden = quiet !== "";
+    byId("answer").classList.toggle("dim", this.#isPadEmpty());
     const lead = prediction?.class ?? (most > 1e-9 ? counts.indexOf(most) : null);
     this.#bars.forEach(({ bar, count, item }, i) => {
       const value = counts[i] ?? 0;
@@ -307,9 +381,31 @@ export class TryIt {
       setText(count, compact(value));
       item.classList.toggle("lead", i === lead);
     });
-    const name = lead === null
+    const name = lead === null || this.#isPadEmpty()
       ? "–"
       : prediction?.label ?? watched?.graph.labels?.[lead] ?? String(lead);
     setText(byId("answer-class"), name);
+  }
+
+  /** Whether what is seen is the answer to no ink. */
+  #isPadEmpty() {
+    const isOwn = this.#viewer.watched?.session.id === this.#player.session?.id;
+    return isOwn && this.#source === "draw" && this.#pad.cells.every((cell) => cell === 0);
+  }
+
+  /** What to do where nothing fires, and what the model's reader warned of; nothing where it does. */
+  #quietText() {
+    const { watched } = this.#viewer;
+    if (watched === null || !this.#viewer.isQuiet) return "";
+    if (this.#isPadEmpty()) return "Nothing is drawn.";
+    const isOwn = watched.session.id === this.#player.session?.id;
+    const more = !isOwn || this.#source === "file"
+      ? "check the input"
+      : this.#source === "draw"
+      ? "draw more ink"
+      : "raise the chance";
+    const warnings = watched.model.notes.filter(({ level }) => level === "warning");
+    const texts = new Set(warnings.map(({ text }) => text.replace(/\.?$/, ".")));
+    return [`No spikes yet: ${more}, or check --dt and --dialect.`, ...texts].join(" ");
   }
 }

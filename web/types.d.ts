@@ -7,7 +7,7 @@ export interface Model {
   readonly frame: number;
   readonly slots: number;
   readonly dt: number;
-  readonly dt_source: string;
+  readonly dt_source: "flag" | "metadata" | "dialect" | "inferred" | "default";
   readonly discretization: string;
   readonly state_bytes: number;
   readonly digest: string;

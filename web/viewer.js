@@ -5,7 +5,7 @@
  */
 import { EventFollower, sessionPath } from "./api.js";
 import { byId, setText } from "./dom.js";
-import { number, plural, shapeText, shortId, sizeOf } from "./format.js";
+import { number, plural, shapeText, sizeOf } from "./format.js";
 import { Scope } from "./scope.js";
 import { StepRing } from "./step_ring.js";
 import { bits, floats } from "./wire.js";
@@ -24,6 +24,8 @@ import { bits, floats } from "./wire.js";
 /** Bands are many only where somebody recorded everything; a picture has no room for more. */
 const BANDS_MAX = 8;
 const LEAD_ROWS_MAX = 512;
+/** So many steps without a spike are worth a word. */
+const QUIET_STEPS = 100;
 
 /** @param {StepRing} ring */
 const partText = ({ size, rows }) => rows < size ? `; the first ${number(rows)} shown` : "";
@@ -43,6 +45,8 @@ export class Viewer extends EventTarget {
   prediction = null;
   /** Where the count of outputs begins. */
   countFrom = 0;
+  /** Whether a neuron has fired since the count began. */
+  #hasFired = false;
 
   constructor() {
     super();
@@ -69,6 +73,7 @@ export class Viewer extends EventTarget {
     const { session, fromStart } = watched;
     this.#makeBands(watched);
     this.countFrom = session.steps_done;
+    this.#hasFired = false;
     const encoding = this.outputsAreSpikes ? "bits" : "base64";
     const path = `${sessionPath(session.id)}/outputs?encoding=${encoding}${
       fromStart ? "" : "&from=now"
@@ -92,7 +97,6 @@ export class Viewer extends EventTarget {
     this.#rings.clear();
     this.#input = null;
     this.#scope.show([], 0);
-    this.#scope.pace = null;
     this.#say("");
     this.dispatchEvent(new Event("watch"));
     this.#summarise();
@@ -106,7 +110,15 @@ export class Viewer extends EventTarget {
   /** From here on the outputs are counted anew. @param {number} step @param {string} word */
   beginCount(step, word) {
     this.countFrom = step;
+    this.#hasFired = false;
     this.#scope.mark(step, word);
+  }
+
+  /** Whether none of the neurons whose spikes are seen has fired for some time. */
+  get isQuiet() {
+    const seesSpikes = this.outputsAreSpikes ||
+      [...this.#rings.values()].some(({ isSpikes }) => isSpikes);
+    return seesSpikes && !this.#hasFired && this.#scope.last - this.countFrom >= QUIET_STEPS;
   }
 
   /**
@@ -205,11 +217,15 @@ export class Viewer extends EventTarget {
   #output({ start_step: start, steps, data, probes = {}, prediction = null }) {
     const values = this.outputsAreSpikes ? bits(data, steps, this.#outputs.size) : floats(data);
     this.#outputs.put(start, values);
+    const counts = start + steps > this.countFrom;
+    if (counts && this.outputsAreSpikes) this.#hasFired ||= values.some((value) => value !== 0);
     for (const [name, text] of Object.entries(probes)) {
       const { ring, isSpikes } = this.#rings.get(name) ?? {};
       if (ring === undefined) continue;
       const packed = isSpikes && this.outputsAreSpikes;
-      ring.put(start, packed ? bits(String(text), steps, ring.size) : floats(String(text)));
+      const recorded = packed ? bits(String(text), steps, ring.size) : floats(String(text));
+      ring.put(start, recorded);
+      if (counts && isSpikes) this.#hasFired ||= recorded.some((value) => value !== 0);
     }
     this.prediction = prediction;
     this.#scope.advance(start + steps, steps);
@@ -244,7 +260,7 @@ export class Viewer extends EventTarget {
       return steps === 0 ? [] : [`${title} ${number(sum / steps)}`];
     });
     const spikes = rates.length === 0 ? "" : ` · spikes a step: ${rates.join(", ")}`;
-    return `Session ${shortId(session.id)} of ${model.id}, ${shapeText(model.sample_shape)} to ` +
+    return `Session ${session.id} of ${model.id}, ${shapeText(model.sample_shape)} to ` +
       `${shapeText(model.output_shape)} · step ${number(to)} · ${
         number(this.#scope.rate())
       } steps/s${spikes}`;

@@ -11,6 +11,12 @@ export function closest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
+/** What was probably meant by an unknown name, else what there is: the end of a message. */
+export function hint(word: string, candidates: readonly string[]): string {
+  const near = closest(word, candidates);
+  return near === undefined ? `there are ${candidates.join(", ")}` : `did you mean "${near}"?`;
+}
+
 /** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
 export function editDistance(a: string, b: string): number {
   let before: number[] = [];

@@ -33,7 +33,7 @@ export const ERRORS = {
     "docs/runs.md says which files are taken, and what they hold",
   ),
   // Requests
-  bad_request: kind(400, "The request cannot be read", "See the detail"),
+  bad_request: kind(400, "The request cannot be read", "Send the request whole, once more"),
   bad_length: kind(
     400,
     "The body is not a whole number of time steps",
@@ -47,7 +47,11 @@ export const ERRORS = {
     "The file is no whole snapshot",
     "Send a file that GET …/state gave, unchanged",
   ),
-  bad_header: kind(400, "A header cannot be read", "See the detail"),
+  bad_header: kind(
+    400,
+    "A header cannot be read",
+    "Mend the header that the detail names, or leave it out",
+  ),
   unauthorized: kind(401, "A key is needed", "Send Authorization: Bearer <key>"),
   forbidden_origin: kind(403, "The request comes from a foreign page", "Use --cors-origin"),
   forbidden_host: kind(403, "This host name is not served", "Use localhost or 127.0.0.1, or keys"),
@@ -83,7 +87,11 @@ export const ERRORS = {
   ),
   session_gone: kind(410, "The session has ended", "Open a new one"),
   outputs_gone: kind(410, "The outputs are no longer held", "Read outputs sooner"),
-  body_too_large: kind(413, "The body is larger than the limit", "Send smaller chunks"),
+  body_too_large: kind(
+    413,
+    "The body is larger than the limit",
+    "Send no more bytes than the detail allows",
+  ),
   chunk_too_long: kind(413, "The chunk is longer than the whole queue", "Send smaller chunks"),
   answer_too_large: kind(
     413,
@@ -95,14 +103,27 @@ export const ERRORS = {
     "This body type is not taken here",
     "Send one of the types that the detail lists, without Content-Encoding",
   ),
-  invalid_body: kind(422, "The body is readable but wrong", "See the detail"),
-  invalid_query: kind(422, "A query parameter is wrong", "See the detail"),
+  invalid_body: kind(
+    422,
+    "The body is readable but wrong",
+    "Send the fields that /openapi.json lists for this route",
+  ),
+  invalid_query: kind(
+    422,
+    "A query parameter is wrong",
+    "Send the query parameters that /openapi.json lists for this route",
+  ),
   snapshot_refused: kind(
     422,
     "The snapshot does not fit this session",
     "See the reason; allow_inexact=true takes another numerics tag",
   ),
-  bad_array: kind(422, "The array has a wrong type or shape", "See the detail"),
+  bad_array: kind(
+    422,
+    "The array has a wrong type or shape",
+    "Give an array [n, …sample_shape] in C order, of a type that docs/http_api.md lists; for files " +
+      "see docs/runs.md",
+  ),
   event_out_of_range: kind(422, "An event lies outside the chunk", "See the position given"),
   chunk_differs: kind(
     422,
@@ -121,7 +142,11 @@ export const ERRORS = {
   too_many_readers: kind(429, "There are as many readers as there may be", "Close one first"),
   internal: kind(500, "A fault of the server", "Report it with the request id"),
   step_failed: kind(500, "A step failed and its frames were given up", "Send the chunk again"),
-  not_built: kind(501, "This is not built yet", "See the changelog"),
+  not_built: kind(
+    501,
+    "This is not part of this version",
+    "Use the routes that the detail names, or others of /openapi.json",
+  ),
   origin_unreachable: kind(502, "The origin cannot be reached", "Retry later"),
   misconfigured: kind(500, "The gateway has no origin", "Set the variable ORIGIN"),
   no_slot: kind(503, "No slot is free", "Retry after the time given, or close a session"),

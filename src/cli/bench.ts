@@ -15,8 +15,6 @@ import { msText } from "./load_report.ts";
 import { Progress } from "./progress.ts";
 import { loadOptions, sayNotes, takePositionals } from "./reading.ts";
 
-const SLOTS_DEFAULT = 64;
-
 interface Measured {
   readonly executor: Awaited<ReturnType<typeof chooseInThread>>["info"];
   readonly steps: readonly {
@@ -35,7 +33,7 @@ export async function run(call: Call): Promise<number> {
   const [path] = takePositionals(call.positionals, ["MODEL"]);
   const { plan, run: record } = await loadRun(path!, loadOptions(call));
   sayNotes(plan);
-  const slots = given(call, "slots") ?? SLOTS_DEFAULT;
+  const { slots } = settings;
   const frame = given(call, "frame") ?? record?.frame ?? limitsOf(settings).frame;
   const devices: readonly DeviceChoice[] = settings.device === "auto"
     ? ["webgpu", "cpu"]

@@ -37,7 +37,6 @@ import { loadOptions, takePositionals } from "./reading.ts";
 const TEMPLATE = join(ROOT, "examples", "serq", "stream_server.sq");
 const TEMPLATE_BYTES_MAX = 1 << 20;
 const READY_MS = 120_000;
-const SECONDS_DEFAULT = 20;
 /** Share of the time for the executor alone, where there is one. */
 const BARE_SHARE = 0.25;
 
@@ -78,7 +77,7 @@ async function calibrateServer(
   bare: CostFit | null,
 ): Promise<Calibration> {
   const { density, "api-key": keys } = call.settings;
-  const seconds = secondsOf(call) * (bare === null ? 1 : 1 - BARE_SHARE);
+  const seconds = call.settings.seconds * (bare === null ? 1 : 1 - BARE_SHARE);
   const client = await ServerClient.connect({ ...server, apiKey: keys[0] });
   const { model } = client;
   const what = `${nameOf(model)}, ${model.slots} slots, frame ${model.frame}`;
@@ -93,8 +92,6 @@ async function calibrateServer(
   const served = fitCost(costs.steps);
   return { model, served, own: fitOwn(costs.idle, served), bare, density };
 }
-
-const secondsOf = (call: Call): number => given(call, "seconds") ?? SECONDS_DEFAULT;
 
 async function calibrateModel(call: Call, path: string): Promise<Calibration> {
   const bare = await measureBare(call, path);
@@ -132,7 +129,7 @@ async function measureBare(call: Call, path: string): Promise<CostFit> {
   const choose = settings["no-worker"] ? chooseExecutor : chooseInThread;
   const executor = await choose(plan, options);
   try {
-    const seconds = secondsOf(call) * BARE_SHARE;
+    const seconds = call.settings.seconds * BARE_SHARE;
     const { density } = settings;
     return fitCost(
       await withProgress(

@@ -1,5 +1,5 @@
 /** What a command of the command line is, and one call of it. */
-import type { FlagName, Settings, Source } from "../config.ts";
+import type { Defaults, FlagName, Settings, Source } from "../config.ts";
 
 export interface Command {
   /** One line for the list of commands. */
@@ -11,6 +11,8 @@ export interface Command {
   readonly examples: readonly string[];
   /** Groups of flags, each with its heading. */
   readonly flags: Readonly<Record<string, readonly FlagName[]>>;
+  /** Where they are not those of the flags. */
+  readonly defaults?: Defaults;
   /** Loads the code only when the command runs. */
   readonly load: () => Promise<{ run(call: Call): Promise<number> }>;
 }

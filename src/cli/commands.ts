@@ -62,7 +62,7 @@ A run folder's run.json says how its model is read and its frame; a flag that is
     usage: "MODEL INPUT [-o OUT.npy] [flags]",
     about:
       `Runs one recording, or each of N, from rest to its end through the engine that serves, as many
-at once as there are --slots (64 where not given). INPUT is an array of shape [T, ...sample_shape]
+at once as there are --slots. INPUT is an array of shape [T, ...sample_shape]
 or flat [T, values], with one more axis in front for N of them: an .npy file, an array of an .npz
 archive, or a .csv with a row a step. Or it holds events with fields t (microseconds), x, y, p, as
 .npy, .npz, .csv or .txt, which --bin-us makes into steps.
@@ -91,6 +91,7 @@ With --record or a readout the result may be an .npz archive: "output", every re
       "What computes": ["slots", ...ENGINE],
       "How the file is read": READING,
     },
+    defaults: { slots: 64 },
     load: () => import("./infer.ts"),
   },
   compare: {
@@ -178,6 +179,7 @@ calibrate --model measures the same with a server around it, load measures a run
       "What comes out": ["json"],
       "How the file is read": READING,
     },
+    defaults: { slots: 64 },
     load: () => import("./bench.ts"),
   },
   load: {
@@ -219,7 +221,7 @@ predicts the latency of chunks, for other numbers of sessions and other frame pe
 
 With a URL that server is measured, which should rest meanwhile. Without one --model is a NIR file
 or a run folder: a server is started for it, and the bare executor, without HTTP, is measured too.
---seconds is the time to measure for (20 where not given).
+--seconds is the time to measure for.
 
 Without -o the program goes to stdout, else a report does; with --json the report is JSON.`,
     examples: [
@@ -233,6 +235,7 @@ Without -o the program goes to stdout, else a report does; with --json the repor
       "How FILE is served": ["slots", ...ENGINE, "no-worker"],
       "How its file is read": READING,
     },
+    defaults: { seconds: 20 },
     load: () => import("./calibrate.ts"),
   },
   _examine: {

@@ -1,5 +1,5 @@
 /** The texts of `--help`. */
-import { environmentName, type FlagName, FLAGS } from "../config.ts";
+import { type Defaults, environmentName, type FlagName, FLAGS } from "../config.ts";
 import type { Command } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 
@@ -37,7 +37,9 @@ export function commandHelp(name: string, command: Command): string {
     `Usage: ganglion ${name} ${command.usage}`,
     "",
     command.about,
-    ...groups.flatMap(([heading, flags]) => ["", `${heading}:`, ...flagLines(flags)]),
+    ...groups.flatMap((
+      [heading, flags],
+    ) => ["", `${heading}:`, ...flagLines(flags, command.defaults)]),
     "",
     "Examples:",
     ...command.examples.map((example) => `  ${example}`),
@@ -48,12 +50,12 @@ export function commandHelp(name: string, command: Command): string {
   ].join("\n");
 }
 
-function flagLines(names: readonly FlagName[]): string[] {
+function flagLines(names: readonly FlagName[], defaults: Defaults = {}): string[] {
   const heads = names.map(flagHead);
   const indent = Math.min(26, Math.max(...heads.map((head) => head.length)) + 4);
   return names.flatMap((name, i) => {
     const head = `  ${heads[i]}`;
-    const lines = wrap(flagText(name), WIDTH - indent);
+    const lines = wrap(flagText(name, defaults), WIDTH - indent);
     if (head.length + 2 > indent) lines.unshift("");
     return lines.map((line, n) => (n === 0 ? head.padEnd(indent) : " ".repeat(indent)) + line)
       .map((line) => line.trimEnd());
@@ -66,10 +68,11 @@ function flagHead(name: FlagName): string {
     (placeholder === null ? "" : ` ${placeholder}`);
 }
 
-function flagText(name: FlagName): string {
+function flagText(name: FlagName, defaults: Defaults): string {
   const { help, fallback, many }: { help: string; fallback: unknown; many?: boolean } = FLAGS[name];
-  const shown = typeof fallback === "string" || typeof fallback === "number";
-  return help + (shown ? ` [${fallback}]` : "") + (many ? "; may be repeated" : "");
+  const value = defaults[name] ?? fallback;
+  const shown = typeof value === "string" || typeof value === "number";
+  return help + (shown ? ` [${value}]` : "") + (many ? "; may be repeated" : "");
 }
 
 function wrap(text: string, width: number): string[] {

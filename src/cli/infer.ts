@@ -25,9 +25,6 @@ import { inputChoice, loadOptions, sayNotes, takePositionals } from "./reading.t
 import { type RecordingFile, withRecordings } from "./recordings.ts";
 import { readTrueClasses, Tally } from "./tally.ts";
 
-/** Recordings at once where nobody says otherwise. */
-const SLOTS_DEFAULT = 64;
-
 export async function run(call: Call): Promise<number> {
   const [modelPath, inputPath] = takePositionals(call.positionals, ["MODEL", "INPUT"]);
   checkOutput(call);
@@ -64,7 +61,7 @@ async function inferAll(
   const plot = plotPath === undefined ? null : new Plot(plan, file, recorded);
   const sink = await openSink(call, plan, file, readout !== null);
   await using server = await StreamServer.create(plan, {
-    slots: given(call, "slots") ?? Math.max(1, Math.min(count, SLOTS_DEFAULT)),
+    slots: given(call, "slots") ?? Math.max(1, Math.min(count, call.settings.slots)),
     frame: given(call, "frame") ?? record?.frame ?? limitsOf(call.settings).frame,
     sampleShape: plan.sampleShape,
     partialFrames: true,

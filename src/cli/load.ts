@@ -19,6 +19,7 @@ import {
   isValid,
   loadText,
   reportJson,
+  secondsText,
   trialHead,
   trialLine,
   windowLine,
@@ -71,15 +72,18 @@ export async function run(call: Call): Promise<number> {
 
 /** Says a line for every number of sessions that was tried. */
 async function search(options: LoadOptions, progress: ProgressLine): Promise<CapacityResult> {
-  let isFirst = true;
+  let trials = 0;
+  let estimate = "";
+  const begin = performance.now();
   return await runCapacity({
     ...options,
-    onWindow: (window: WindowResult) => progress.show(windowLine(window)),
-    onTrial(result) {
+    onWindow: (window: WindowResult) => progress.show(`${windowLine(window)}${estimate}`),
+    onTrial(result, left) {
       progress.end();
-      if (isFirst) say(trialHead());
-      isFirst = false;
-      say(trialLine(result));
+      if (trials++ === 0) say(trialHead());
+      const leftSeconds = left * (performance.now() - begin) / 1000 / trials;
+      estimate = `; about ${secondsText(leftSeconds)} left`;
+      say(trialLine(result, leftSeconds));
     },
   });
 }

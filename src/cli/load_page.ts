@@ -5,7 +5,9 @@ import {
   bucketText,
   capacityVerdict,
   countText,
+  decidesText,
   endingText,
+  isValid,
   msText,
   percentText,
   problemsOf,
@@ -23,7 +25,10 @@ export function loadPage(found: LoadResult | CapacityResult): string {
     lead: settingText(found),
     parts: [
       ...problemsOf(found).map(banner),
-      cards([...(isSearch ? [capacityCard(found)] : []), ...(best ? resultCards(best) : [])]),
+      cards([
+        ...(isSearch ? [capacityCard(found)] : []),
+        ...(best ? resultCards(best, isValid(found)) : []),
+      ]),
       ...(isSearch ? searchParts(found) : []),
       ...(best !== undefined && best.latencyMs.count > 0 ? resultParts(best) : []),
     ],
@@ -42,18 +47,23 @@ function capacityCard(found: CapacityResult): Card {
     name: "Capacity, sessions",
     value: String(found.capacity.sessions),
     remark: capacityVerdict(found),
-    mood: found.capacity.sessions > 0 ? "good" : "bad",
+    ...mood(found.capacity.sessions > 0, isValid(found)),
   };
 }
 
-function resultCards(result: LoadResult): Card[] {
+/** Nothing looks good or bad of the server where the client was too late to judge it. */
+function mood(isGood: boolean, valid: boolean): Pick<Card, "mood"> {
+  return valid ? { mood: isGood ? "good" : "bad" } : {};
+}
+
+function resultCards(result: LoadResult, valid: boolean): Card[] {
   const { latencyMs, holds, client, frames, framesLate, server, agreement, sessions } = result;
   return [
     {
       name: `p99 of ${sessions} sessions`,
       value: `${msText(latencyMs.p99)} ms`,
-      remark: verdictText(result),
-      mood: holds ? "good" : "bad",
+      remark: valid || holds ? verdictText(result) : "not valid",
+      ...mood(holds, valid),
     },
     {
       name: "Throughput",
@@ -75,9 +85,9 @@ function resultCards(result: LoadResult): Card[] {
     },
     ...(agreement === null ? [] : [{
       name: "Against the server",
-      value: agreement.agrees ? "agrees" : "differs",
+      value: !valid ? "-" : agreement.agrees ? "agrees" : "differs",
       remark: agreement.reason ?? `${msText(agreement.outsideMs)} ms are outside the server`,
-      mood: agreement.agrees ? "good" as const : "bad" as const,
+      ...mood(agreement.agrees, valid),
     }]),
   ];
 }
@@ -101,7 +111,8 @@ function searchParts({ capacity, setting }: CapacityResult): string[] {
     }],
     limit: { at: setting.targetMs, text: `${setting.targetMs} ms` },
   });
-  const rows = trials.map(({ sessions, holds, result }) => [
+  const decides = trials.map((trial) => decidesText(trial, capacity));
+  const rows = trials.map(({ sessions, holds, result }, i) => [
     String(sessions),
     countText(result.finishedPerSecond),
     msText(result.latencyMs.p50),
@@ -110,6 +121,7 @@ function searchParts({ capacity, setting }: CapacityResult): string[] {
     `${msText(result.client.lagMs.p99)} ms`,
     holds ? "yes" : "no",
     endingText(result),
+    decides[i]!,
   ]);
   const head = [
     "sessions",
@@ -120,6 +132,7 @@ function searchParts({ capacity, setting }: CapacityResult): string[] {
     "client lag",
     "in time",
     "ended",
+    "decides",
   ];
   return [
     figure(
@@ -128,7 +141,7 @@ function searchParts({ capacity, setting }: CapacityResult): string[] {
       "Each point is one measurement: filled in time, hollow not. A number of sessions fails when it " +
         "fails twice.",
     ),
-    table("The search", head, rows),
+    table("The search", head, rows, (i) => decides[i] !== ""),
   ];
 }
 

@@ -8,7 +8,7 @@ const ENDINGS: Readonly<Record<Ending, string>> = {
   stable: "three windows agreed",
   unstable: "the windows never agreed within 10 %",
   late: "three windows in a row were late",
-  overloaded: "the server fell behind",
+  overloaded: "chunks stayed without outputs",
   interrupted: "stopped",
 };
 
@@ -23,6 +23,10 @@ export const countText = (value: number): string =>
 
 export const percentText = (share: number): string =>
   Number.isFinite(share) ? `${(100 * share).toFixed(share > 0 && share < 0.1 ? 2 : 1)} %` : "-";
+
+/** As an estimate: `40 s`, `3 min`. */
+export const secondsText = (seconds: number): string =>
+  seconds < 100 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`;
 
 export const endingText = ({ ending }: LoadResult): string => ENDINGS[ending];
 
@@ -48,8 +52,7 @@ export function problemsOf(found: LoadResult | CapacityResult): string[] {
       : [];
   }
   const { trials, sessions } = found.capacity;
-  const failed = trials.map((trial) => trial.sessions).filter((each) => each > sessions);
-  const least = Math.min(...failed);
+  const least = leastFailed(found.capacity);
   const deciding = trials.filter((trial) => trial.sessions === least);
   return deciding.length > 0 && deciding.every(({ result }) => result.client.late)
     ? [
@@ -59,15 +62,29 @@ export function problemsOf(found: LoadResult | CapacityResult): string[] {
     : [];
 }
 
+/** The smallest number that did not hold; Infinity where all did. */
+const leastFailed = ({ sessions, trials }: CapacityResult["capacity"]): number =>
+  Math.min(...trials.map((trial) => trial.sessions).filter((each) => each > sessions));
+
+/** What a trial decides: the capacity itself, or that it is no larger. */
+export function decidesText(
+  { sessions, holds }: CapacityResult["capacity"]["trials"][number],
+  capacity: CapacityResult["capacity"],
+): string {
+  if (sessions === capacity.sessions && holds) return "most that held";
+  return sessions === leastFailed(capacity) ? "fewest that failed" : "";
+}
+
 export const windowLine = ({ atMs, finished, latencyMs, framesLate }: WindowResult): string =>
   `second ${Math.round(atMs / 1000) + 1}: ${finished} chunks, p50 ${msText(latencyMs.p50)} ms, ` +
   `p99 ${msText(latencyMs.p99)} ms, ${framesLate} frames late`;
 
-const TRIAL = ["sessions", "chunks/s", "p50 ms", "p99 ms", "late", "client lag", "in time"];
+const TRIAL = ["sessions", "chunks/s", "p50 ms", "p99 ms", "late", "client lag", "in time", "left"];
 
 export const trialHead = (): string => row(TRIAL);
 
-export function trialLine(result: LoadResult): string {
+/** A trial, and the time that the search may still take. */
+export function trialLine(result: LoadResult, leftSeconds: number): string {
   const { sessions, finishedPerSecond, latencyMs, framesLate, frames, client, holds } = result;
   return row([
     String(sessions),
@@ -76,12 +93,13 @@ export function trialLine(result: LoadResult): string {
     msText(latencyMs.p99),
     percentText(framesLate / frames),
     `${msText(client.lagMs.p99)} ms`,
-    holds ? "yes" : result.ending === "overloaded" ? "no, behind" : "no",
+    holds ? "yes" : client.late ? "not sure" : result.ending === "overloaded" ? "no, behind" : "no",
+    leftSeconds > 0 ? `~${secondsText(leftSeconds)}` : "",
   ]);
 }
 
 const row = (cells: readonly string[]): string =>
-  cells.map((cell, i) => cell.padStart(i === 0 ? 8 : 11)).join("");
+  cells.map((cell, i) => cell.padStart(i === 0 ? 8 : 11)).join("").trimEnd();
 
 export function settingText({ setting }: Pick<LoadResult, "setting">): string {
   const { url, model, periodMs, chunkFrames } = setting;
@@ -106,8 +124,13 @@ export function verdictText(result: LoadResult): string {
 
 /** One measurement, ours beside the server's. */
 export function loadText(result: LoadResult): string {
-  const lines = [settingText(result), "", ...measurementLines(result), ""];
-  lines.push(`${result.sessions} sessions are ${verdictText(result)}`, ...problemsOf(result));
+  const problems = problemsOf(result);
+  const verdict = [...problems];
+  // A client that is late makes latencies longer, never shorter.
+  if (problems.length === 0 || result.holds) {
+    verdict.push(`${result.sessions} sessions are ${verdictText(result)}`);
+  }
+  const lines = [settingText(result), "", ...measurementLines(result), "", ...verdict];
   return `${lines.join("\n")}\n`;
 }
 
@@ -117,8 +140,9 @@ export function capacityText(found: CapacityResult): string {
   const best = trials.findLast((trial) => trial.holds && trial.sessions === sessions)?.result;
   const lines = [settingText(found), ""];
   if (best !== undefined) lines.push(...measurementLines(best), "");
-  lines.push(`capacity    ${capacityVerdict(found)}`, ...problemsOf(found));
-  if (best === undefined && trials.length > 0) {
+  const problems = problemsOf(found);
+  lines.push(...problems, `capacity    ${capacityVerdict(found)}`);
+  if (problems.length === 0 && best === undefined && trials.length > 0) {
     lines.push(`            ${trials.at(-1)!.sessions} were ${verdictText(trials.at(-1)!.result)}`);
   }
   if (capacity.interrupted) {
@@ -127,11 +151,13 @@ export function capacityText(found: CapacityResult): string {
   return `${lines.join("\n")}\n`;
 }
 
-export function capacityVerdict({ capacity, setting }: CapacityResult): string {
+export function capacityVerdict(found: CapacityResult): string {
+  const { capacity, setting } = found;
   const { sessions, atLimit, interrupted } = capacity;
+  if (!isValid(found) && sessions === 0) return "not known";
   const what = `${sessions} sessions with p99 at most ${setting.targetMs} ms`;
   if (atLimit) return `at least ${what}: the server takes no more, start it with more --slots`;
-  return interrupted ? `at least ${what}` : what;
+  return interrupted || !isValid(found) ? `at least ${what}` : what;
 }
 
 function measurementLines(result: LoadResult): string[] {

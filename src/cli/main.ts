@@ -33,7 +33,7 @@ async function main(argv: readonly string[]): Promise<number> {
     return DONE;
   }
   const command = findCommand(name);
-  const reading = readSettings(flagsOf(command), rest, environment());
+  const reading = readSettings(flagsOf(command), rest, environment(), command.defaults);
   if (reading.settings.help) return await help(name);
   if (reading.settings.version) return await main(["--version"]);
   for (const warning of unknownVariables(environment())) say(`warning: ${warning}`);

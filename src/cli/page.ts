@@ -65,13 +65,15 @@ export const figure = (heading: string, svg: string, caption: string): string =>
   `<figure><h2>${text(heading)}</h2><div class="wide" tabindex="0">${svg}</div>` +
   `<figcaption>${text(caption)}</figcaption></figure>`;
 
+/** A table; the rows that `stands` names stand out. */
 export function table(
   heading: string,
   head: readonly string[],
   rows: readonly (readonly string[])[],
+  stands: (row: number) => boolean = () => false,
 ): string {
-  const cells = (row: readonly string[], tag: string) =>
-    `<tr>${
+  const cells = (row: readonly string[], tag: string, mark = "") =>
+    `<tr${mark}>${
       row.map((cell, i) =>
         i === 0 ? `<th scope="row">${text(cell)}</th>` : `<${tag}>${text(cell)}</${tag}>`
       )
@@ -79,7 +81,9 @@ export function table(
     }</tr>`;
   return `<section><h2>${text(heading)}</h2><div class="wide" tabindex="0"><table><thead>${
     cells(head, "th")
-  }</thead><tbody>${rows.map((row) => cells(row, "td")).join("")}</tbody></table></div></section>`;
+  }</thead><tbody>${
+    rows.map((row, i) => cells(row, "td", stands(i) ? ' class="deciding"' : "")).join("")
+  }</tbody></table></div></section>`;
 }
 
 export const banner = (sentence: string): string =>
@@ -94,17 +98,17 @@ const STYLE = `
 *{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--ink);
 font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
-main{max-width:1040px;margin:0 auto;padding:32px 20px 64px}
+main{max-width:1240px;margin:0 auto;padding:32px 20px 64px}
 header p{color:var(--soft);margin:4px 0 0;overflow-wrap:anywhere}
 h1{font-size:26px;line-height:1.2;margin:0;letter-spacing:-.01em;overflow-wrap:anywhere}
 h2{font-size:15px;margin:0 0 8px}
 section,figure{margin:28px 0 0}
-.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:12px}
+.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(170px,1fr));gap:12px}
 
 .card,figure,section:not(.cards){background:var(--panel);border:1px solid var(--line);
 border-radius:10px;padding:16px}
 .card h2{font-weight:500;color:var(--soft);margin:0;font-size:13px}
-.value{font-size:28px;line-height:1.25;font-weight:600;margin:2px 0;font-variant-numeric:tabular-nums}
+.value{white-space:nowrap;font-size:26px;line-height:1.25;font-weight:600;margin:2px 0;font-variant-numeric:tabular-nums}
 .good .value{color:var(--good)}.bad .value{color:var(--bad)}
 .remark,figcaption{color:var(--soft);font-size:13px;margin:0}
 figcaption{margin-top:8px}
@@ -116,6 +120,7 @@ th,td{text-align:right;padding:5px 10px;border-bottom:1px solid var(--grid);whit
 th:first-child{text-align:left;padding-left:0}
 thead th{color:var(--soft);font-weight:500;border-color:var(--line)}tbody th{font-weight:500}
 tbody tr:last-child>*{border-bottom:0}
+.deciding>*{background:var(--grid);font-weight:600}
 svg{display:block;width:100%;min-width:600px;height:auto}
 svg text{font:12px system-ui,sans-serif;fill:var(--soft)}
 svg .grid{stroke:var(--grid)}svg .axis{stroke:var(--line)}

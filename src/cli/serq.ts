@@ -1,7 +1,8 @@
 /**
  * The command `serq`: reads the flags, does what the command says, turns errors into exit codes.
- * 0 done; 1 the program is wrong, its run fails or a file cannot be read; 2 wrong usage.
+ * 0 done; 1 the program is wrong, its run fails, or a file cannot be read or written; 2 wrong usage.
  */
+import { GanglionError } from "../base/errors.ts";
 import { RunError, SerqError } from "../serq/mod.ts";
 import { exit, programArguments, say, VERSION, writeFileWhole, writeOut } from "../runtime/mod.ts";
 import { compileFile, FileError, lowerFile } from "./serq_files.ts";
@@ -10,7 +11,8 @@ import { type Flags, helpText, readFlags, usage, UsageError } from "./serq_flags
 const DONE = 0, AT_FAULT = 1, WRONG_USAGE = 2;
 
 async function main(argv: readonly string[]): Promise<number> {
-  if (argv.length === 0 || ["--help", "-h", "help"].includes(argv[0]!)) {
+  const options = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv;
+  if (argv.length === 0 || argv[0] === "help" || options.some(asksHelp)) {
     await writeOut(helpText());
     return argv.length === 0 ? WRONG_USAGE : DONE;
   }
@@ -33,6 +35,8 @@ async function main(argv: readonly string[]): Promise<number> {
     return AT_FAULT;
   }
 }
+
+const asksHelp = (word: string): boolean => word === "--help" || word === "-h";
 
 async function obey(flags: Flags): Promise<number> {
   switch (flags.command) {
@@ -65,7 +69,7 @@ function report(error: unknown): number {
     say(`usage: ${usage(error.command)}`);
     return WRONG_USAGE;
   }
-  if (error instanceof FileError) {
+  if (error instanceof FileError || error instanceof GanglionError) {
     say(error.message);
     return AT_FAULT;
   }

@@ -51,6 +51,7 @@ export const FLAGS: Readonly<Record<string, Flag>> = {
     commands: ["run"],
     about: "every iteration of every engine, for debugging",
   },
+  dump: { value: "DIR", commands: ["run"], about: "every observed value and gauge as CSV files" },
   out: { value: "PATH", commands: ["draw"], about: "where to write (default: stdout)" },
 };
 
@@ -72,6 +73,7 @@ export interface Flags {
   readonly percentiles: readonly number[];
   readonly json: boolean;
   readonly iterations: boolean;
+  readonly dump: string | null;
   readonly out: string | null;
   /** After `--`: plain numbers. */
   readonly inputs: readonly (readonly [string, number])[];
@@ -100,7 +102,7 @@ export function readFlags(argv: readonly string[]): Flags {
   if (raw.files.length > 1) {
     throw new UsageError(`unexpected argument \`${raw.files[1]}\``, command);
   }
-  return {
+  const flags: Flags = {
     command,
     file: raw.files[0]!,
     horizon: number("horizon", (v) => v > 0 && v < Infinity, "a finite positive time"),
@@ -116,9 +118,12 @@ export function readFlags(argv: readonly string[]): Flags {
     percentiles: readPercentiles(one("percentiles"), refuse),
     json: raw.values.has("json"),
     iterations: raw.values.has("iterations"),
+    dump: one("dump") ?? null,
     out: one("out") ?? null,
     inputs: split < 0 ? [] : readInputs(rest.slice(split + 1), command),
   };
+  refuseSeveral(flags);
+  return flags;
 }
 
 function findCommand(name: string | undefined): CommandName {
@@ -129,6 +134,14 @@ function findCommand(name: string | undefined): CommandName {
   throw new UsageError(`unknown command \`${name}\`${hint}`, null);
 }
 
+/** `--iterations` and `--dump` show one run. */
+function refuseSeveral({ command, iterations, dump, sweep, replications }: Flags): void {
+  const several = sweep !== null ? "sweep" : replications > 1 ? "replications" : null;
+  const flag = iterations ? "iterations" : dump !== null ? "dump" : null;
+  if (several === null || flag === null) return;
+  throw new UsageError(`--${flag} is of one run, and --${several} makes several`, command);
+}
+
 function collect(
   command: CommandName,
   argv: readonly string[],
@@ -137,10 +150,11 @@ function collect(
   const values = new Map<string, string[]>();
   for (let i = 0; i < argv.length; i += 1) {
     const word = argv[i]!;
-    if (!word.startsWith("--")) {
+    if (!word.startsWith("-") || word === "-") {
       files.push(word);
       continue;
     }
+    if (!word.startsWith("--")) throw new UsageError(`unknown option \`${word}\``, command);
     const equals = word.indexOf("=");
     const name = equals < 0 ? word.slice(2) : word.slice(2, equals);
     const flag = Object.hasOwn(FLAGS, name) ? FLAGS[name]! : undefined;
@@ -151,6 +165,9 @@ function collect(
     }
     if (!flag.commands.includes(command)) {
       throw new UsageError(`--${name} is not supported by \`${command}\``, command);
+    }
+    if (flag.value === null && equals >= 0) {
+      throw new UsageError(`--${name} takes no value`, command);
     }
     let value = "";
     if (flag.value !== null) {

@@ -1,9 +1,8 @@
 /**
- * `serq run`: one run, several with other seeds, or a sweep over an input. Virtual time costs real
- * time: a long run shows how far it is, and Ctrl-C gives the report so far.
+ * `serq run`: one run, several with other seeds, or a sweep over an input. Ctrl-C gives the report so
+ * far: of one run up to that moment, of several the table of those that had ended.
  */
-import { nextTurn } from "../base/clock.ts";
-import { onSignal, say, VERSION, writeOut } from "../runtime/mod.ts";
+import { makeFolder, VERSION } from "../runtime/mod.ts";
 import {
   Interpreter,
   jsonOf,
@@ -12,110 +11,164 @@ import {
   reportOf,
   showNumber,
 } from "../serq/mod.ts";
-import { Progress } from "./progress.ts";
+import { dump } from "./serq_dump.ts";
 import { compileFile, corpusOf } from "./serq_files.ts";
 import type { Flags } from "./serq_flags.ts";
+import { Pace } from "./serq_pace.ts";
 import { fixed, percentilesOf, reportText, table } from "./serq_report.ts";
 
-const SLICE_MS = 50;
-const SLICE_EVENTS = 512;
 const INTERRUPTED = 130;
 
-/** Set by Ctrl-C. */
-let interrupted = false;
-
 export async function run(flags: Flags): Promise<number> {
-  onSignal("SIGINT", () => {
-    interrupted = true;
-  });
-  if (flags.sweep !== null) await sweep(flags);
-  else if (flags.replications > 1) await replicate(flags);
-  else await once(flags);
-  return interrupted ? INTERRUPTED : 0;
-}
-
-async function once(flags: Flags): Promise<void> {
-  const program = compileFile(flags);
-  const interpreter = await simulate(program, flags);
-  if (flags.iterations) await writeOut(iterationsText(interpreter));
-  const report = reportOf(interpreter, flags.percentiles);
-  if (interrupted) say(`interrupted at time ${showNumber(report.end)}; the report so far:`);
-  await writeOut(flags.json ? `${jsonOf(report, VERSION)}\n` : reportText(report));
-}
-
-/** Runs in slices, so that signals and progress get their turn. */
-async function simulate(program: Program, flags: Flags): Promise<Interpreter> {
-  const corpus = corpusOf(program, flags);
-  const interpreter = new Interpreter(program, { corpus, traceIterations: flags.iterations });
-  const progress = new Progress("time", program.horizon);
-  let sliceStart = performance.now();
-  for (let count = 1; !interrupted && interpreter.step(); count += 1) {
-    if (count % SLICE_EVENTS !== 0 || performance.now() - sliceStart < SLICE_MS) continue;
-    progress.update(Number(interpreter.machine.now.toPrecision(4)));
-    await nextTurn();
-    sliceStart = performance.now();
+  const pace = new Pace();
+  try {
+    if (flags.sweep !== null) await sweep(flags, pace);
+    else if (flags.replications > 1) await replicate(flags, pace);
+    else await once(flags, pace);
+  } finally {
+    pace.end();
   }
-  progress.end();
-  interpreter.finish();
-  return interpreter;
+  return pace.interrupted ? INTERRUPTED : 0;
 }
 
-/** One line an iteration: when, who, how long, and `session:mode:tokens` for each job. */
-function iterationsText({ machine }: Interpreter): string {
-  return (machine.iterationTrace ?? []).map(({ start, end, stage, batch }) => {
-    const jobs = batch.map(({ session, decode, tokens }) =>
-      `${session}:${decode ? "decode" : "prefill"}:${showNumber(tokens)}`
+async function once(flags: Flags, pace: Pace): Promise<void> {
+  const interpreter = interpreterOf(compileFile(flags), flags);
+  // Where nothing can be written, the run need not be waited for.
+  if (flags.dump !== null) await makeFolder(flags.dump);
+  const whole = await pace.run(interpreter, "");
+  const report = reportOf(interpreter, flags.percentiles);
+  if (!whole) sayInterrupted(report, pace);
+  if (flags.json) {
+    const iterations = flags.iterations ? { iterations: iterationsOf(interpreter) } : {};
+    await pace.write(`${jsonOf({ ...report, ...iterations }, VERSION)}\n`);
+  } else {
+    if (flags.iterations) await pace.write(iterationsText(interpreter));
+    await pace.write(reportText(report));
+  }
+  if (flags.dump !== null) await dump(interpreter, flags.dump);
+}
+
+function sayInterrupted(report: Report, pace: Pace): void {
+  pace.say(`interrupted at time ${showNumber(report.end)}; the report so far:`);
+}
+
+function interpreterOf(program: Program, flags: Flags): Interpreter {
+  return new Interpreter(program, {
+    corpus: corpusOf(program, flags),
+    traceIterations: flags.iterations,
+    dump: flags.dump !== null,
+  });
+}
+
+/** For each iteration: when, who, how long, and what each job got. */
+function iterationsOf({ machine }: Interpreter) {
+  return machine.iterationTrace!.map(({ start, end, stage, batch }) => ({
+    start,
+    engine: stage,
+    duration: end - start,
+    batch: batch.map(({ session, decode, tokens }) => ({
+      session,
+      mode: decode ? "decode" : "prefill",
+      tokens,
+    })),
+  }));
+}
+
+/** One line an iteration, with `session:mode:tokens` for each job. */
+function iterationsText(interpreter: Interpreter): string {
+  return iterationsOf(interpreter).map(({ start, engine, duration, batch }) => {
+    const jobs = batch.map(({ session, mode, tokens }) =>
+      `${session}:${mode}:${showNumber(tokens)}`
     );
-    return `${showNumber(start)} ${stage} ${showNumber(end - start)} ${jobs.join(" ")}\n`;
+    return `${showNumber(start)} ${engine} ${showNumber(duration)} ${jobs.join(" ")}\n`;
   }).join("");
 }
 
 /** Means over runs with other seeds, and how sure they are. */
-async function replicate(flags: Flags): Promise<void> {
-  const reports = await replications(flags, []);
+async function replicate(flags: Flags, pace: Pace): Promise<void> {
+  const reports = await replications(flags, pace, { extra: [], done: 0, runs: flags.replications });
+  if (!await somethingEnded(flags, pace, reports)) return;
   if (flags.json) {
-    await writeOut(`[${reports.map((report) => jsonOf(report, VERSION)).join(",\n")}]\n`);
+    await pace.write(`[${reports.whole.map((report) => jsonOf(report, VERSION)).join(",\n")}]\n`);
     return;
   }
-  const rows = metricsOf(reports[0]!).map(([name]) => {
-    const values = reports.map((report) => new Map(metricsOf(report)).get(name) ?? NaN);
+  const { whole } = reports;
+  const rows = metricsOf(whole[0]!).map(([name]) => {
+    const values = whole.map((report) => new Map(metricsOf(report)).get(name) ?? NaN);
     const { mean, halfWidth } = interval(values);
     const [least, most] = [Math.min(...values), Math.max(...values)];
     return [name, fixed(mean, 4), `±${fixed(halfWidth, 4)}`, fixed(least, 4), fixed(most, 4)];
   });
-  const head = `replications: ${reports.length} seeds ${reports[0]!.seed} to ${
-    reports.at(-1)!.seed
-  }`;
+  const head = `replications: ${whole.length} seeds ${whole[0]!.seed} to ${whole.at(-1)!.seed}`;
   const lines = table(["mean of", "mean", "95% CI", "min", "max"], rows);
-  await writeOut([head, "", ...lines, ""].join("\n"));
+  await pace.write([head, "", ...lines, ""].join("\n"));
 }
 
+interface Reports {
+  readonly whole: Report[];
+  /** Of the run that Ctrl-C met. */
+  partial: Report | null;
+}
+
+/** Runs with seeds from `--seed` on. `done` of `runs` runs went before. */
 async function replications(
   flags: Flags,
-  extra: readonly (readonly [string, number])[],
-): Promise<Report[]> {
-  const reports: Report[] = [];
-  for (let k = 0; k < flags.replications && !interrupted; k += 1) {
+  pace: Pace,
+  { extra, done, runs }: {
+    readonly extra: readonly (readonly [string, number])[];
+    readonly done: number;
+    readonly runs: number;
+  },
+): Promise<Reports> {
+  const reports: Reports = { whole: [], partial: null };
+  for (let k = 0; k < flags.replications && !pace.interrupted; k += 1) {
     const program = compileFile(flags, extra);
     program.seed += k;
-    reports.push(reportOf(await simulate(program, flags), flags.percentiles));
+    const interpreter = interpreterOf(program, flags);
+    const whole = await pace.run(interpreter, `run ${done + k + 1} of ${runs}, `);
+    const report = reportOf(interpreter, flags.percentiles);
+    if (whole) reports.whole.push(report);
+    else reports.partial = report;
   }
   return reports;
 }
 
-async function sweep(flags: Flags): Promise<void> {
+/**
+ * Says what Ctrl-C left. True when there is a table to show, or a list as JSON, which may be empty;
+ * else it has shown the report of the first run so far.
+ */
+async function somethingEnded(flags: Flags, pace: Pace, reports: Reports): Promise<boolean> {
+  const { whole, partial } = reports;
+  if (partial === null) return true;
+  if (whole.length > 0 || flags.json) {
+    pace.say(`interrupted; runs that had ended: ${whole.length}`);
+    return true;
+  }
+  sayInterrupted(partial, pace);
+  await pace.write(reportText(partial));
+  return false;
+}
+
+async function sweep(flags: Flags, pace: Pace): Promise<void> {
   const { name, values } = flags.sweep!;
   const rows: { value: number; reports: Report[] }[] = [];
-  for (const value of values) {
-    if (interrupted) break;
-    rows.push({ value, reports: await replications(flags, [[name, value]]) });
+  const runs = values.length * flags.replications;
+  const all: Reports = { whole: [], partial: null };
+  for (const [k, value] of values.entries()) {
+    if (pace.interrupted) break;
+    const done = k * flags.replications;
+    const reports = await replications(flags, pace, { extra: [[name, value]], done, runs });
+    all.whole.push(...reports.whole);
+    all.partial = reports.partial;
+    if (reports.whole.length > 0) rows.push({ value, reports: reports.whole });
   }
+  if (!await somethingEnded(flags, pace, all)) return;
   if (flags.json) {
     const texts = rows.map(({ value, reports }) => {
       const list = reports.map((report) => jsonOf(report, VERSION)).join(",");
       return `{${JSON.stringify(name)}:${value},"reports":[${list}]}`;
     });
-    await writeOut(`[${texts.join(",\n")}]\n`);
+    await pace.write(`[${texts.join(",\n")}]\n`);
     return;
   }
   const names = metricsOf(rows[0]!.reports[0]!).map(([metric]) => metric);
@@ -128,7 +181,7 @@ async function sweep(flags: Flags): Promise<void> {
       return reports.length > 1 ? `${fixed(mean, 4)} ±${fixed(halfWidth, 4)}` : fixed(mean, 4);
     }),
   ]);
-  await writeOut([...table([name, ...names], lines), ""].join("\n"));
+  await pace.write([...table([name, ...names], lines), ""].join("\n"));
 }
 
 /** The numbers of a report that a table over runs shows. */

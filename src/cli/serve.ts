@@ -3,6 +3,7 @@ import { realClock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
 import { limitsOf, type Settings } from "../config.ts";
 import {
+  assertFree,
   coresToSpare,
   exit,
   listen,
@@ -49,6 +50,8 @@ export async function run(call: Call): Promise<number> {
   const log = serverLog(settings.log, sayLine, realClock.wallMs);
   const { say } = log;
   say(`ganglion ${VERSION} on ${runtime.name} ${runtime.version}`);
+  // Loading and timing a model takes a while: in vain where nobody could call it.
+  await assertFree({ host, port });
   const folder = settings["state-dir"];
   const store = folder === undefined ? null : await openStateFolder(folder);
   const server = await createServer({

@@ -9,6 +9,7 @@ import { GanglionError } from "../base/errors.ts";
 import { accessLog } from "./access_log.ts";
 import { type AppDeps, assertQuery, type Connection, type Context, type Env } from "./context.ts";
 import { allowReading, foreignOrigin, guard, preflight } from "./guard.ts";
+import { withLength } from "./head.ts";
 import { documentRoutes, INFO, queryParameters } from "./openapi.ts";
 import { problemResponse } from "./problem.ts";
 import { chunkRoutes } from "./routes/chunks.ts";
@@ -72,7 +73,7 @@ export function createApp(deps: AppDeps): App {
     ["POST", `${SESSION}/fork`, states.fork],
     ["POST", `${SESSION}/park`, states.park],
     ["POST", `${SESSION}/ticket`, outputs.ticket],
-    ["POST", `${SESSION}/transfer`, sessions.later],
+    ["POST", `${SESSION}/transfer`, sessions.transfer],
     ["GET", "/v1/outputs", outputs.several],
     ["GET", "/v1/slots", watch.slots],
     ["GET", "/v1/events", watch.events],
@@ -145,6 +146,7 @@ function surroundings(
     let response = origin === null ? null : preflight(c, origin);
     if (response === null) {
       response = await respond(c, handler);
+      if (c.req.method === "HEAD") response = await withLength(response);
       if (origin !== null) allowReading(response, origin);
     }
     const { headers } = response;

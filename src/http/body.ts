@@ -28,28 +28,33 @@ export function mediaTypeOf(c: Context, types: readonly string[]): string {
 /** How much of a body is taken, and how long it may take to come. */
 export interface BodyLimits {
   readonly bytesMax: number;
+  /** A JSON field with which a body may be larger. */
+  readonly large?: LargeField;
+  /** What helps whoever sent too much. */
+  readonly hint?: string;
   readonly seconds: number;
   readonly clock: Clock;
 }
 
 /**
- * The whole body. `body_too_large` as soon as it is known to be larger than `bytesMax`; `body_timeout`
+ * The whole body. `body_too_large` as soon as it is known to be larger than it may be; `body_timeout`
  * when it does not come to its end in time.
  */
 export async function readBody(c: Context, limits: BodyLimits): Promise<Uint8Array<ArrayBuffer>> {
-  const { bytesMax, seconds, clock } = limits;
+  const { seconds, clock } = limits;
+  const bytesMax = largest(limits);
   const header = c.req.header("content-length");
   const declared = header === undefined ? null : Number(header);
-  if (declared !== null && !(declared <= bytesMax)) throw tooLarge(bytesMax);
+  if (declared !== null && !(declared <= bytesMax)) throw tooLarge(limits);
   if (declared === 0) return new Uint8Array(0);
   try {
     // Of a body whose length is known the stream is not even asked for: runtimes read it faster.
     if (declared !== null) {
-      return bounded(await inTime(c.req.raw.arrayBuffer(), seconds, clock), bytesMax);
+      return bounded(await inTime(c.req.raw.arrayBuffer(), seconds, clock), limits);
     }
     const { body } = c.req.raw;
     if (body === null) return new Uint8Array(0);
-    return await inTime(readChunks(body, bytesMax), seconds, clock);
+    return await inTime(readChunks(body, limits), seconds, clock);
   } catch (error) {
     if (error instanceof GanglionError) throw error;
     throw new GanglionError("bad_request", "The body ended before its end", {}, { cause: error });
@@ -77,23 +82,22 @@ export interface LargeField {
 
 /**
  * A small JSON body that fits `schema`. An empty one without a type counts as `{}`. Only with the field
- * `large` may it have more bytes than the limit.
+ * `limits.large` may it have more bytes than `limits.bytesMax`.
  */
 export async function readJson<T>(
   c: Context,
   schema: z.ZodType<T>,
   limits: BodyLimits,
-  large?: LargeField,
 ): Promise<T> {
   const hasType = c.req.header("content-type") !== undefined;
   if (hasType) mediaTypeOf(c, ["application/json"]);
   // Whether there is a body at all is only known once it was read.
-  const bytes = await readBody(c, large ? { ...limits, bytesMax: large.bytesMax } : limits);
+  const bytes = await readBody(c, limits);
   if (!hasType && bytes.length > 0) mediaTypeOf(c, ["application/json"]);
   const value = hasType ? parseJson(bytes) : {};
   const isLarge = bytes.length > limits.bytesMax;
-  if (isLarge && !Object.hasOwn(Object(value) as object, large?.name ?? "")) {
-    throw tooLarge(limits.bytesMax);
+  if (isLarge && !Object.hasOwn(Object(value) as object, limits.large?.name ?? "")) {
+    throw tooLarge(limits);
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -134,24 +138,25 @@ function inTime<T>(whole: Promise<T>, seconds: number, clock: Clock): Promise<T>
   return promise;
 }
 
-function bounded(buffer: ArrayBuffer, bytesMax: number): Uint8Array<ArrayBuffer> {
-  if (buffer.byteLength > bytesMax) throw tooLarge(bytesMax);
+function bounded(buffer: ArrayBuffer, limits: BodyLimits): Uint8Array<ArrayBuffer> {
+  if (buffer.byteLength > largest(limits)) throw tooLarge(limits);
   return new Uint8Array(buffer);
 }
 
 async function readChunks(
   body: ReadableStream<Uint8Array>,
-  bytesMax: number,
+  limits: BodyLimits,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const reader = body.getReader();
   const parts: Uint8Array[] = [];
+  const bytesMax = largest(limits);
   let length = 0;
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     length += part.value.byteLength;
     if (length > bytesMax) {
       // Not awaited: the answer must not wait for a sender that never ends.
       void reader.cancel().catch(() => undefined);
-      throw tooLarge(bytesMax);
+      throw tooLarge(limits);
     }
     parts.push(part.value);
   }
@@ -164,10 +169,22 @@ async function readChunks(
   return whole;
 }
 
-function tooLarge(bytesMax: number): GanglionError {
-  return new GanglionError("body_too_large", `A body has at most ${bytesMax} bytes here`, {
-    bytes_max: bytesMax,
-  });
+function largest({ bytesMax, large }: BodyLimits): number {
+  return large?.bytesMax ?? bytesMax;
+}
+
+/** One answer, whichever of its limits a body exceeds: the client sees one rule. */
+function tooLarge({ bytesMax, large, hint }: BodyLimits): GanglionError {
+  const more = large === undefined ? "" : `, or ${large.bytesMax} with the field "${large.name}"`;
+  const help = hint === undefined ? "" : `; ${hint}`;
+  return new GanglionError(
+    "body_too_large",
+    `A body has at most ${bytesMax} bytes here${more}${help}`,
+    {
+      bytes_max: bytesMax,
+      ...(large && { bytes_max_with: { [large.name]: large.bytesMax } }),
+    },
+  );
 }
 
 function unsupported(detail: string, types: readonly string[]): GanglionError {

@@ -1,6 +1,6 @@
 /** What every handler gets: the parts the application was made of, who asks, and plain flags. */
 import type { Context as HonoContext } from "hono";
-import { closest } from "../base/closest.ts";
+import { hint } from "../base/closest.ts";
 import type { Clock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
 import type { Limits } from "../base/limits.ts";
@@ -69,11 +69,9 @@ export function assertQuery(c: Context, names: readonly string[]): void {
   if (!c.req.url.includes("?")) return;
   for (const name of Object.keys(c.req.queries())) {
     if (names.includes(name)) continue;
-    const near = closest(name.slice(0, 100), names);
-    const hint = near === undefined ? `there are ${names.join(", ")}` : `did you mean "${near}"?`;
     throw new GanglionError(
       "invalid_query",
-      `"${name.slice(0, 100)}" is no parameter here; ${hint}`,
+      `"${name.slice(0, 100)}" is no parameter here; ${hint(name.slice(0, 100), names)}`,
       {
         parameter: name.slice(0, 100),
         parameters: names,

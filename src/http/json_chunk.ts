@@ -2,6 +2,7 @@
  * A chunk as JSON: nested data, or events. Both are checked value by value, with the position in
  * every refusal; sizes are checked before anything is allocated for them.
  */
+import { hint } from "../base/closest.ts";
 import { valuesOf } from "../base/frames.ts";
 import { GanglionError } from "../base/errors.ts";
 import { sizeOf, wordsOf } from "../base/numeric.ts";
@@ -15,7 +16,12 @@ export function decodeJsonChunk(body: unknown, shape: ChunkShape): DecodedChunk 
   }
   const fields = body as Record<string, unknown>;
   const unknown = Object.keys(fields).find((name) => !FIELDS.includes(name));
-  if (unknown !== undefined) refuse(`There is no field "${unknown.slice(0, 40)}"`, unknown);
+  if (unknown !== undefined) {
+    refuse(
+      `There is no field "${unknown.slice(0, 40)}"; ${hint(unknown.slice(0, 40), FIELDS)}`,
+      unknown,
+    );
+  }
   const { data, steps, events, reset = false } = fields;
   if (typeof reset !== "boolean") refuse("reset must be true or false", "reset");
   const hasEvents = events !== undefined || steps !== undefined;
@@ -74,7 +80,7 @@ function readFlat(step: unknown, size: number, values: Float32Array, at: number)
 }
 
 function decodeEvents(steps: unknown, events: unknown, shape: ChunkShape): DecodedChunk {
-  if (!isCount(steps)) refuse("steps must be a whole number", "steps");
+  if (!isCount(steps)) refuse("steps must be a whole number from 1", "steps");
   if (!Array.isArray(events)) {
     refuse("events must be an array of [t, i] or [t, i, count]", "events");
   }

@@ -27,6 +27,8 @@ export interface CapacityOptions<T> {
   readonly start: number;
   /** As many as the server takes. */
   readonly max: number;
+  /** Gets each trial, and the most numbers of sessions that are still to be tried after it. */
+  readonly onTrial?: (result: T, left: number) => void;
   /** Measures a number of sessions; null: stopped from outside. */
   readonly probe: (sessions: number) => Promise<Probed<T> | null>;
 }
@@ -45,22 +47,19 @@ const TRIES_MAX = 5;
 const RESOLUTION = 0.025;
 
 export async function findCapacity<T>(options: CapacityOptions<T>): Promise<Capacity<T>> {
-  const { start, max, probe } = options;
+  const { max, probe, onTrial } = options;
   const trials: Trial<T>[] = [];
   let held = 0;
-  let failed: number | null = null;
+  let failed = Infinity;
   const done = (interrupted: boolean): Capacity<T> => ({
     sessions: held,
     atLimit: !interrupted && held === max,
     interrupted,
     trials,
   });
-  while (failed === null ? held < max : failed - held > Math.max(1, RESOLUTION * failed)) {
-    const sessions: number = failed !== null
-      ? Math.floor((held + failed) / 2)
-      : held === 0
-      ? Math.min(start, max)
-      : Math.min(2 * held, max);
+  for (;;) {
+    const sessions = nextNumber(held, failed, options);
+    if (sessions === null) return done(false);
     let holds = false;
     let failures = 0;
     for (let tries = 0; tries < TRIES_MAX && failures < FAILURES && !holds; tries++) {
@@ -70,9 +69,33 @@ export async function findCapacity<T>(options: CapacityOptions<T>): Promise<Capa
       ({ holds } = found);
       trials.push({ sessions, holds, result });
       if (!holds && isSure) failures++;
+      const isDecided = holds || failures === FAILURES || tries === TRIES_MAX - 1;
+      const left = isDecided
+        ? numbersLeft(holds ? sessions : held, holds ? failed : sessions, options)
+        : numbersLeft(held, failed, options);
+      onTrial?.(result, left);
     }
     if (holds) held = sessions;
     else failed = sessions;
   }
-  return done(false);
+}
+
+type Bounds = Pick<CapacityOptions<unknown>, "start" | "max">;
+
+/** What is tried when `held` held and `failed` did not (Infinity: none yet); null: the search is over. */
+function nextNumber(held: number, failed: number, { start, max }: Bounds): number | null {
+  if (failed < Infinity) {
+    const isClose = failed - held <= Math.max(1, RESOLUTION * failed);
+    return isClose ? null : Math.floor((held + failed) / 2);
+  }
+  if (held >= max) return null;
+  return Math.min(held === 0 ? start : 2 * held, max);
+}
+
+/** As many numbers as the search may still try, if every one is the less lucky way. */
+function numbersLeft(held: number, failed: number, bounds: Bounds): number {
+  const sessions = nextNumber(held, failed, bounds);
+  if (sessions === null) return 0;
+  return 1 +
+    Math.max(numbersLeft(sessions, failed, bounds), numbersLeft(held, sessions, bounds));
 }

@@ -62,6 +62,8 @@ class Run implements LoadListener {
   /** Chunks of each session that were sent, and whose outputs came. */
   readonly #sent: number[];
   readonly #answered: number[];
+  /** Of each session: frames that have come of the chunk after its last answered one. */
+  readonly #begun: number[];
   /** The server's numbers at the start of each window, and the processor time then. */
   readonly #states: Promise<ServerState | null>[] = [];
   readonly #cpu: { at: number; ms: number }[] = [];
@@ -80,6 +82,7 @@ class Run implements LoadListener {
     this.#pacer = new Pacer(pace);
     this.#sent = Array.from({ length: pace.sessions }, () => 0);
     this.#answered = this.#sent.slice();
+    this.#begun = this.#sent.slice();
   }
 
   async begin(sessions: LoadSessions): Promise<Measurement> {
@@ -117,6 +120,7 @@ class Run implements LoadListener {
     const window = this.#windowOf(session, chunk);
     window.frames++;
     if (latency > Math.ceil(doneSteps / frameSteps) * this.#pace.periodMs) window.framesLate++;
+    this.#begun[session] = doneSteps < chunkSteps ? Math.ceil(doneSteps / frameSteps) : 0;
     if (doneSteps < chunkSteps) return;
     this.#answered[session] = chunk + 1;
     window.latencies.push(latency);
@@ -289,10 +293,21 @@ class Run implements LoadListener {
         if (age > this.#rules.targetMs) {
           count++;
           window.latencies.push(age);
+          this.#addMissingFrames(session, chunk, age, window);
         } else window.offered--;
       }
     }
     return count;
+  }
+
+  /** Those frames of a chunk without outputs that would be late if they came now. */
+  #addMissingFrames(session: number, chunk: number, age: number, window: LoadWindow): void {
+    const { chunkFrames, periodMs } = this.#pace;
+    const came = chunk === this.#answered[session] ? this.#begun[session]! : 0;
+    const due = Math.min(chunkFrames, Math.ceil(age / periodMs) - 1);
+    const missing = Math.max(0, due - came);
+    window.frames += missing;
+    window.framesLate += missing;
   }
 
   #measuredMs(now: number): number {

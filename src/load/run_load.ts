@@ -58,7 +58,8 @@ export interface CapacityResult {
 }
 
 export interface CapacityOptions extends LoadOptions {
-  readonly onTrial?: (result: LoadResult) => void;
+  /** Gets each trial, and the most numbers of sessions that are still to be tried after it. */
+  readonly onTrial?: (result: LoadResult, left: number) => void;
 }
 
 const DEFAULTS = { sessions: 8, periodMs: 20, chunkFrames: 1, seconds: 10, seed: 1 };
@@ -92,11 +93,11 @@ export async function runCapacity(options: CapacityOptions): Promise<CapacityRes
   const capacity = await findCapacity<LoadResult>({
     start: options.sessions ?? DEFAULTS.sessions,
     max,
+    ...(options.onTrial && { onTrial: options.onTrial }),
     async probe(sessions) {
       if (options.signal?.aborted) return null;
       const result = await load.measure(sessions, true);
       if (result.ending === "interrupted") return null;
-      options.onTrial?.(result);
       return { holds: result.holds, isSure: !result.client.late, result };
     },
   });

@@ -98,6 +98,7 @@ export interface Measurement {
   readonly finishedPerSecond: number;
   /** Chunks that had no outputs when the measurement ended; their age counts as their latency. */
   readonly unanswered: number;
+  /** Frames that came, and those of unanswered chunks that were late already. */
   readonly frames: number;
   /** The k-th frame of a chunk is late when it comes more than k periods after the chunk was due. */
   readonly framesLate: number;

@@ -28,6 +28,12 @@ export async function listen(app: App, options: ListenOptions): Promise<Listener
   }
 }
 
+/** Throws as `listen` would, before there is anything to serve. */
+export async function assertFree(options: ListenOptions): Promise<void> {
+  const nothing = () => new Response(null, { status: 503 });
+  await (await listen({ fetch: nothing }, options)).stop();
+}
+
 function listenProblem(error: unknown, host: string, port: number): string {
   const { name = "", code = "", message = "" } = error as Record<string, string | undefined>;
   const where = `${host}:${port}`;

@@ -29,6 +29,15 @@ describe("help and version", () => {
     expect(mainHelp()).not.toContain("_examine");
   });
 
+  test("flags are shown with the command's own defaults", () => {
+    const shown = (name: string, flag: string) =>
+      commandHelp(name, COMMANDS[name]!).match(new RegExp(`--${flag} \\w+ [^[]*\\[([^\\]]+)\\]`))
+        ?.[1];
+    expect(["infer", "bench", "serve"].map((name) => shown(name, "slots")))
+      .toEqual(["64", "64", "8"]);
+    expect([shown("calibrate", "seconds"), shown("load", "seconds")]).toEqual(["20", "10"]);
+  });
+
   test("--print-config shows what holds and hides secrets", async () => {
     const args = ["serve", "a.nir", "--slots", "4", "--print-config"];
     const variables = { GANGLION_API_KEY: "hush", GANGLION_FRAME: "3", GANGLION_FRAMES: "3" };

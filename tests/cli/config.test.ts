@@ -106,8 +106,8 @@ describe("settings", () => {
     ];
     expect(cases.map(([argv, env]) => refusal(argv, env)).join("\n")).toMatchInlineSnapshot(`
       "There is no flag --slot; did you mean --slots?
-      --slots needs a value: --slots N
-      --slots needs a value: --slots N
+      --slots needs a value, --slots N: sessions that hold a slot at once (1 to 65535)
+      --slots needs a value, --slots N: sessions that hold a slot at once (1 to 65535)
       --slots takes a whole number from 1 to 65535, not "0"
       --slots takes a whole number from 1 to 65535, not "1e3"
       --slots takes a whole number from 1 to 65535, not "-1"
@@ -130,6 +130,16 @@ describe("settings", () => {
   test("a flag of another command is told apart from one that is none", () => {
     expect(() => readSettings(["json"], ["--slots", "3"], {}))
       .toThrow("--slots is not a flag of this command");
+  });
+
+  test("a flag without its value says what it is", () => {
+    expect(refusal(["--plot"])).toMatch(/^--plot needs a value, --plot FILE\.html: writes a page/);
+  });
+
+  test("a command's own defaults hold where nobody says otherwise", () => {
+    const read = (...argv: string[]) => readSettings(["slots"], argv, {}, { slots: 64 });
+    expect([read(), read("--slots", "3")].map(({ settings }) => settings.slots)).toEqual([64, 3]);
+    expect(read().sources.get("slots")).toBe("default");
   });
 
   test("a secret is never in a message", () => {

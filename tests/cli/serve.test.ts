@@ -114,10 +114,10 @@ describe.each(RUNTIMES)("on %s", (runtime) => {
     );
   });
 
-  test("a port that is taken is said", async () => {
+  test("a port that is taken is said, before a model is read", async () => {
     const server = await serve(runtime, []);
     const port = new URL(server.url).port;
-    const args = ["serve", DIGITS, "--device", "cpu", "--port", port];
+    const args = ["serve", "absent.nir", "--device", "cpu", "--port", port];
     const { code, text, stderr } = await ganglion(runtime, args);
     expect([code, text]).toEqual([2, ""]);
     expect(stderr).toContain(`127.0.0.1:${port} is already taken`);

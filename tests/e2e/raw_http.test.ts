@@ -123,4 +123,19 @@ describe.each(["deno", "bun"] as const)("on %s", (runtime) => {
     expect(Object.entries(foreign).filter(([, status]) => !/^4/.test(status ?? "4"))).toEqual([]);
     expect(await server.stop()).toBe(0);
   }, TEST_MS);
+
+  test("HEAD tells the length that GET has", async () => {
+    await using server = await startServer(runtime, [DIGITS_NIR, "--device", "cpu"]);
+    for (const path of ["/v1/models", "/openapi.json", "/", "/v1/models/none"]) {
+      const whole = await (await fetch(server.url + path)).arrayBuffer();
+      const client = await rawClient(
+        server.url,
+        `HEAD ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
+      );
+      const [head = "", body] = (await client.ended(WAIT_MS)).split("\r\n\r\n");
+      client.socket.destroy();
+      expect([path, body, head.toLowerCase().match(/^content-length: .*$/gm)])
+        .toEqual([path, "", [`content-length: ${whole.byteLength}`]]);
+    }
+  }, TEST_MS);
 });

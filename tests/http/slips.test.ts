@@ -108,3 +108,72 @@ test("406 says what to accept", async () => {
     detail: "A state is given as application/octet-stream",
   });
 });
+
+describe("a body that is too large", () => {
+  const LIMITS = { controlBytesMax: 100, bodyBytesMax: 48 };
+  const refusal = async (path: string, body: BodyInit, type = "application/json") => {
+    const world = makeWorld({ limits: LIMITS });
+    const id = await world.open();
+    const answer = await world.send(path.replace("ID", id), {
+      method: "POST",
+      body,
+      headers: { "content-type": type },
+    });
+    return await expectProblem(answer, "body_too_large");
+  };
+
+  test("of a new session names one rule, whatever is sent", async () => {
+    const nested = await refusal("/v1/sessions", `${"[".repeat(60)}${"]".repeat(60)}`);
+    const huge = await refusal("/v1/sessions", new Uint8Array(2_000_000));
+    const { state } = nested.bytes_max_with as { state: number };
+    expect(nested.detail)
+      .toBe(`A body has at most 100 bytes here, or ${state} with the field "state"`);
+    const told = ({ detail, action, bytes_max, bytes_max_with }: typeof nested) => ({
+      detail,
+      action,
+      bytes_max,
+      bytes_max_with,
+    });
+    expect(told(huge)).toEqual(told(nested));
+  });
+
+  test("speaks of chunks only where there are some", async () => {
+    const reset = await refusal("/v1/sessions/ID/reset", " ".repeat(101));
+    expect(`${reset.detail}; ${reset.action}`).not.toContain("chunk");
+    const chunk = await refusal(
+      "/v1/sessions/ID/chunks",
+      new Uint8Array(49),
+      "application/octet-stream",
+    );
+    expect(chunk.detail).toBe("A body has at most 48 bytes here; send fewer steps in each chunk");
+  });
+});
+
+test("fields of a JSON chunk: what there is, what was meant, and from where steps count", async () => {
+  const world = makeWorld();
+  const id = await world.open();
+  const detail = async (chunk: object) => {
+    const answer = await world.send(`/v1/sessions/${id}/chunks`, {
+      method: "POST",
+      body: JSON.stringify(chunk),
+      headers: JSON_TYPE,
+    });
+    return (await expectProblem(answer, "invalid_body")).detail;
+  };
+  expect(await detail({ evnts: [], steps: 1 }))
+    .toBe('There is no field "evnts"; did you mean "events"?');
+  expect(await detail({ nothing: 1 }))
+    .toBe('There is no field "nothing"; there are data, steps, events, reset');
+  expect(await detail({ steps: -1, events: [] })).toBe("steps must be a whole number from 1");
+});
+
+test("what a later version may bring says what there is instead", async () => {
+  const world = makeWorld();
+  const path = `/v1/sessions/${await world.open()}/transfer`;
+  const { title, detail } = await expectProblem(
+    await world.send(path, { method: "POST" }),
+    "not_built",
+  );
+  expect(title).toBe("This is not part of this version");
+  expect(detail).toContain("GET …/state");
+});

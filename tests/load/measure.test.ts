@@ -118,6 +118,17 @@ test("an overloaded server ends it, and unanswered chunks count with their age",
   expect(found.finishedPerSecond).toBeLessThan(found.offeredPerSecond / 2);
 });
 
+test("frames that never came are late too", async () => {
+  const silent = await run({ serviceMs: () => 1e6 });
+  expect(silent.frames).toBe(silent.unanswered);
+  expect(silent.frames).toBeGreaterThan(100);
+  expect(silent.framesLate).toBe(silent.frames);
+  const world = { pace: { chunkFrames: 3 }, rules: { targetMs: 60 } };
+  const threes = await run({ ...world, serviceMs: () => 1e6 });
+  expect(threes.frames).toBe(3 * threes.unanswered);
+  expect(threes.framesLate).toBe(threes.frames);
+});
+
 test("a full queue is an overload, also in the warm-up", async () => {
   const found = await run({ takes: (chunk) => chunk < 10 });
   expect([found.ending, found.holds]).toEqual(["overloaded", false]);

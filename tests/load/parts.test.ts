@@ -123,6 +123,26 @@ describe("search of the capacity", () => {
     expect((await lateUntil(5)).sessions).toBe(15);
   });
 
+  test("never more numbers are tried than were said to be left", async () => {
+    for (const start of [1, 8, 200]) {
+      for (const capacity of [0, 3, 40, 100, 255, 256]) {
+        const said: [sessions: number, left: number][] = [];
+        await findCapacity<number>({
+          start,
+          max: 256,
+          probe: (sessions) =>
+            Promise.resolve({ holds: sessions <= capacity, isSure: true, result: sessions }),
+          onTrial: (sessions, left) => said.push([sessions, left]),
+        });
+        expect(said.at(-1)![1]).toBe(0);
+        for (const [i, [, left]] of said.entries()) {
+          const later = new Set(said.slice(i + 1).map(([sessions]) => sessions));
+          expect(later.size).toBeLessThanOrEqual(left);
+        }
+      }
+    }
+  });
+
   test("the most that the server takes bounds it; stopped, it gives what it has", async () => {
     expect(await search(100, { max: 20 })).toMatchObject({ sessions: 20, atLimit: true });
     expect(await search(100, { max: 3 })).toMatchObject({ sessions: 3, probes: 1 });

@@ -1,6 +1,6 @@
 /** The executor in a thread of its own: the same contract, errors with their codes, and a thread that dies. */
 import { describe, expect, test } from "bun:test";
-import { chooseInThread } from "../../src/choose_executor.ts";
+import { chooseInThread, softwareLine } from "../../src/choose_executor.ts";
 import type { BatchRow } from "../../src/engine/executor.ts";
 import { startThread } from "../../src/runtime/mod.ts";
 import { type FromThread, RemoteExecutor, type ToThread } from "../../src/thread/mod.ts";
@@ -85,4 +85,15 @@ test("an executor that cannot be had rejects with its reason", async () => {
     (each: unknown) => each,
   );
   expect(opening).toMatchObject({ code: "device_unavailable", message: "nothing here" });
+});
+
+test("a software adapter is WebGPU all the same; advice comes only where the CPU is faster", () => {
+  expect(softwareLine("digits", "llvmpipe", 0.31, 0.52)).toBe(
+    "digits runs on WebGPU, a software adapter (llvmpipe): 0.3 ms a step; " +
+      "the CPU executor takes 0.5 ms",
+  );
+  expect(softwareLine("digits", "llvmpipe", 0.52, 0.31)).toBe(
+    "digits runs on WebGPU, a software adapter (llvmpipe): 0.5 ms a step; " +
+      "the CPU executor takes 0.3 ms; --device cpu is faster for this model",
+  );
 });

@@ -21,7 +21,7 @@ const DIGITS = ["examples/digits", "--device", "cpu"];
 const SPIKE_PIXELS = 100;
 const name = CHROMIUM === null ? "pages, skipped because there is no Chromium here" : "pages";
 
-/** Pixels of the scope in the colours of output spikes, and a sum that changes with the picture. */
+/** Pixels of the scope in the colours of output spikes, those of lines too, and a sum that changes with the picture. */
 const picture = (page: Page) =>
   page.evaluate(() => {
     const canvas = document.querySelector<HTMLCanvasElement>("#scope")!;
@@ -29,15 +29,17 @@ const picture = (page: Page) =>
     const colours = ["--output", "--lead"].map((name) =>
       parseInt(style.getPropertyValue(name).trim().slice(1), 16)
     );
-    if (canvas.width === 0 || canvas.height === 0) return { spikes: 0, sum: 0 };
+    if (canvas.width === 0 || canvas.height === 0) return { spikes: 0, lines: 0, sum: 0 };
     const { data } = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height);
-    let [spikes, sum] = [0, 0];
+    let [spikes, lines, sum] = [0, 0, 0];
     for (let i = 0; i < data.length; i += 4) {
       if (data[i + 3] === 0) continue;
       if (colours.includes(data[i]! << 16 | data[i + 1]! << 8 | data[i + 2]!)) spikes++;
+      // Lines are drawn thin and see-through: nearer to the output's green than any grey is.
+      if (data[i + 1]! - data[i]! > 60) lines++;
       sum = (sum * 31 + i * data[i]!) % 1_000_003;
     }
-    return { spikes, sum };
+    return { spikes, lines, sum };
   });
 
 async function moves(page: Page): Promise<boolean> {
@@ -161,6 +163,115 @@ describe.skipIf(CHROMIUM === null)(name, () => {
     await page.getByRole("button", { name: "End session" }).click();
     await page.locator("#file").setInputFiles("examples/digits/run.json");
     await page.locator("#try-message").getByText("npy").waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("after noise, a file starts from rest, and what it counts is its own", async () => {
+    const path = "examples/digits/recordings/7.npy";
+    const post = (at: string, type: string, body: Blob) =>
+      fetch(`${deno.url}/v1/sessions${at}`, {
+        method: "POST",
+        headers: { "content-type": type },
+        body,
+      }).then((answer) => answer.json());
+    const { id } = await post("", "application/json", new Blob(["{}"])) as { id: string };
+    const chunks = `/${id}/chunks?wait=true`;
+    const alone = await post(chunks, "application/x-npy", Bun.file(path)) as { data: number[][] };
+    const counts = alone.data[0]!.map((_, i) =>
+      alone.data.reduce((sum, step) => sum + step[i]!, 0)
+    );
+    await fetch(`${deno.url}/v1/sessions/${id}`, { method: "DELETE" });
+
+    await using watched = await openPage(browser, { viewport: { width: 1280, height: 900 } });
+    const { page, faults } = watched;
+    await page.goto(deno.url);
+    await page.getByText("Noise", { exact: true }).click();
+    await page.locator("#noise").fill("30");
+    await page.locator("#try-start").click();
+    await page.getByText(/ · step \d{2,} /).waitFor();
+    await page.getByText("File", { exact: true }).click();
+    await page.locator("#file").setInputFiles(path);
+    await page.getByText("Sent 25 steps.").waitFor();
+    await page.waitForFunction((wanted) => {
+      const shown = [...document.querySelectorAll("#bars b")].map((each) => each.textContent);
+      return shown.join() === wanted;
+    }, counts.join());
+    expect(await page.locator("#answer-class").textContent()).toBe("7");
+    // The input of the file's own steps, the last ones: close to the right edge of the plot.
+    const inked = await page.evaluate(() => {
+      const canvas = document.querySelector<HTMLCanvasElement>("#scope")!;
+      const style = getComputedStyle(document.documentElement);
+      const colour = parseInt(style.getPropertyValue("--input").trim().slice(1), 16);
+      const { width } = canvas;
+      const context = canvas.getContext("2d")!;
+      const { data } = context.getImageData(width - 60, 22, 18, 80);
+      return data.filter((_, i) =>
+        i % 4 === 0 && (data[i]! << 16 | data[i + 1]! << 8 | data[i + 2]!) === colour
+      ).length;
+    });
+    expect(inked).toBeGreaterThan(10);
+    await page.getByRole("button", { name: "End session" }).click();
+    expect(faults).toEqual([]);
+  });
+
+  test("a recording longer than any chunk is played at the chosen speed", async () => {
+    await using watched = await openPage(browser);
+    const { page, faults } = watched;
+    const head = "{'descr': '|u1', 'fortran_order': False, 'shape': (100000, 64), }".padEnd(117);
+    const buffer = Buffer.concat([
+      Buffer.from(`\x93NUMPY\x01\x00v\x00${head}\n`, "latin1"),
+      Buffer.alloc(6_400_000).fill("\x01\x00\x00", "latin1"),
+    ]);
+    await page.goto(deno.url);
+    await page.getByText("File", { exact: true }).click();
+    await page.locator("#try-speed").selectOption("1000");
+    const began = performance.now();
+    await page.locator("#file").setInputFiles({
+      name: "long.npy",
+      mimeType: "application/octet-stream",
+      buffer,
+    });
+    await page.getByText(/^Step [\d,]+ of 100,000$/).waitFor();
+    await page.getByText(/ · step [\d,]{4,} /).waitFor();
+    const text = await page.locator("#try-message").innerText();
+    const done = Number(/Step ([\d,]+)/.exec(text)![1]!.replaceAll(",", ""));
+    const seconds = (performance.now() - began) / 1000;
+    expect(done).toBeGreaterThanOrEqual(1000);
+    expect(done).toBeLessThanOrEqual(1000 * seconds + 200);
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByRole("button", { name: "End session" }).click();
+    expect(faults).toEqual([]);
+  });
+
+  test("where nothing fires, level membranes are drawn, and what to check is said", async () => {
+    const model = join(folder, "quiet.nir");
+    const graph = await readNirBytes(new Uint8Array(await Bun.file(DIGITS_NIR).arrayBuffer()), {
+      name: "digits",
+    });
+    // Without biases nothing moves by itself.
+    for (const node of graph.nodes.values()) {
+      if (node.type === "Affine") (node.fields.get("bias") as { data: Float32Array }).data.fill(0);
+    }
+    writeFileSync(model, await writeNirBytes(graph));
+    await using server = await startServer("bun", [model, "--device", "cpu"]);
+    await using watched = await openPage(browser, { viewport: { width: 1280, height: 900 } });
+    const { page, faults } = watched;
+    await page.goto(server.url);
+    await page.getByText("Noise", { exact: true }).click();
+    await page.locator("#noise").fill("0");
+    await page.locator("#try-start").click();
+    const advice = page.locator("#answer-quiet");
+    await advice.getByText("No spikes yet: raise the chance, or check --dt and --dialect.")
+      .waitFor();
+    const { notes } = await (await fetch(`${server.url}/v1/models/quiet`)).json() as {
+      notes: { level: string; text: string }[];
+    };
+    const warning = notes.find(({ level }) => level === "warning")!.text;
+    expect(await advice.innerText()).toContain(warning);
+    expect(await page.locator("#answer-verdict").isVisible()).toBe(false);
+    expect((await picture(page)).lines).toBeGreaterThan(SPIKE_PIXELS);
+    await page.locator("#noise").fill("50");
+    await page.locator("#answer-verdict").waitFor();
     expect(faults).toEqual([]);
   });
 

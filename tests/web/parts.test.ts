@@ -1,6 +1,8 @@
 /** Parts of the dashboard that need no browser: bytes of the wire, rings of steps, places in a graph. */
 import { expect, test } from "bun:test";
+import { writeNpy } from "../../src/base/npy.ts";
 import { encodeValues } from "../../src/http/encode_outputs.ts";
+import { openRecording } from "../../web/npy.js";
 import { layOut } from "../../web/graph_layout.js";
 import { HELD_STEPS, StepRing } from "../../web/step_ring.js";
 import { DIGITS, inkAll } from "../../web/strokes.js";
@@ -65,4 +67,23 @@ test("a digit inks its pad, at any size", () => {
     expect(cells.every((cell) => cell >= 0 && cell <= 1)).toBe(true);
     expect(cells.filter((cell) => cell > 0.5).length).toBeGreaterThan(side);
   }
+});
+
+test("a recording is read piece by piece, and one that does not fit is refused in words", async () => {
+  const values = Float32Array.from({ length: 5 * 6 }, (_, i) => i / 7);
+  const file = new Blob([writeNpy(values, [5, 2, 3])]);
+  const { steps, read } = await openRecording(file, [2, 3]);
+  expect(steps).toBe(5);
+  expect(await read(1, 3)).toEqual(values.slice(6, 18));
+  expect(await read(4, 9)).toEqual(values.slice(24));
+  const digit = await openRecording(Bun.file("examples/digits/recordings/7.npy"), [1, 8, 8]);
+  expect((await digit.read(0, 25)).length).toBe(25 * 64);
+  const refused = async (blob: Blob, shape: number[], words: string) => {
+    const error = await openRecording(blob, shape).then(() => null, (reason: Error) => reason);
+    expect(error?.message).toContain(words);
+  };
+  await refused(file, [7], "has shape [5, 2, 3], wanted is [n, 7]");
+  await refused(file.slice(0, file.size - 1), [2, 3], "cut off");
+  await refused(new Blob(["{}"]), [2, 3], "no .npy file");
+  await refused(new Blob([writeNpy(new Float32Array(0), [0, 6])]), [6], "no time step");
 });

@@ -31,6 +31,7 @@ export function chunkRoutes({ service, limits, clock }: Deps) {
     find(c); // an ended session answers before its body is read
     const body = await readBody(c, {
       bytesMax: limits.bodyBytesMax,
+      hint: "send fewer steps in each chunk",
       seconds: limits.bodySeconds,
       clock,
     });

@@ -12,15 +12,18 @@ type Deps = Pick<AppDeps, "service" | "limits" | "clock">;
 export function sessionRoutes({ service, limits, clock }: Deps) {
   const bodyLimits = { bytesMax: limits.controlBytesMax, seconds: limits.bodySeconds, clock };
   const stateBytesMax = Math.max(0, ...service.models.map(({ plan }) => snapshotBytesMax(plan)));
-  const stateField = {
-    name: "state",
-    bytesMax: limits.controlBytesMax + 4 * Math.ceil(stateBytesMax / 3),
+  const createLimits = {
+    ...bodyLimits,
+    large: {
+      name: "state",
+      bytesMax: limits.controlBytesMax + 4 * Math.ceil(stateBytesMax / 3),
+    },
   };
   const find = (c: Context) => service.session(c.req.param("session")!, c.get("owner"));
   return {
     async create(c: Context) {
       const allowInexact = flagOf(c, "allow_inexact");
-      const body = await readJson(c, CreateSession, bodyLimits, stateField);
+      const body = await readJson(c, CreateSession, createLimits);
       if ((body.wait_s ?? 0) > 0) c.env.keepOpen?.();
       const session = await service.open({
         model: body.model,
@@ -63,10 +66,14 @@ export function sessionRoutes({ service, limits, clock }: Deps) {
       return c.body(null, 204);
     },
 
-    /** A route of a session that a later version brings. */
-    later(c: Context): never {
+    /** Has its place in the API; this version answers that it has no such thing. */
+    transfer(c: Context): never {
       find(c);
-      throw new GanglionError("not_built", `${c.req.method} ${c.req.routePath} is not built yet`);
+      throw new GanglionError(
+        "not_built",
+        "POST …/transfer is not part of this version; read the state with GET …/state and give it " +
+          "to the other instance with PUT …/state",
+      );
     },
   };
 }
