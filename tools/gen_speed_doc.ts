@@ -68,7 +68,14 @@ function meansTable(runtime: string): string {
     ]];
   });
   return markdownTable(
-    ["model", "WebGPU", "CPU executor", "with 2 threads", "plain JS, dense", "1 of 64 rows ÷ 1 slot"],
+    [
+      "model",
+      "WebGPU",
+      "CPU executor",
+      "with 2 threads",
+      "plain JS, dense",
+      "1 of 64 rows ÷ 1 slot",
+    ],
     rows,
   );
 }
