@@ -5,6 +5,7 @@
 import { canonicalise, sizeOf } from "../../base/numeric.ts";
 import {
   layerNamed,
+  LAYERS,
   MODE_GE,
   MODE_RESET_NONE,
   MODE_RESET_SUBTRACT,
@@ -155,7 +156,7 @@ export function Neuron(
 ): NeuronModule {
   const stored = { neuron: layer.name, parameters, ...options };
   return population("Neuron", stored, ({ builder, path, shape }) => {
-    if (layer.discretise === null) {
+    if (layer.discretise === null && layer.name in LAYERS) {
       throw invalidNode(
         path,
         `the layer ${layer.name} is a built-in one without parameters of its own; LIF, Synaptic and ` +
