@@ -80,8 +80,6 @@ function meansTable(runtime: string): string {
   );
 }
 
-const made = (name: string, text: string): [string, string] => [name, text];
-
 function tables(): [name: string, text: string][] {
   const found: [string, string][] = [];
   for (const runtime of ["deno", "bun"]) {
@@ -91,9 +89,9 @@ function tables(): [name: string, text: string][] {
     const about = `${mlp.date}, ${mlp.machine}, ${mlp.setting.runtime}, ${mlp.setting.adapter}:`;
     for (const percent of [1, 5, 20]) {
       const table = framesTable(mlp, percent / 100, executors);
-      found.push(made(`mlp ${percent} ${runtime}`, `${about}\n\n${table}`));
+      found.push([`mlp ${percent} ${runtime}`, `${about}\n\n${table}`]);
     }
-    found.push(made(`means ${runtime}`, `${about}\n\n${meansTable(runtime)}`));
+    found.push([`means ${runtime}`, `${about}\n\n${meansTable(runtime)}`]);
   }
   return found;
 }
@@ -102,11 +100,11 @@ function tables(): [name: string, text: string][] {
 export function speedPage(page: string): string {
   const byName = new Map(tables());
   return page.replaceAll(
-    /(<!-- speed: (.+?) -->\n)[^]*?(\n<!-- end -->)/g,
+    /(<!-- speed: (.+?) -->\n)[^]*?(<!-- end -->)/g,
     (_, open: string, name: string, close: string) => {
       const text = byName.get(name);
       if (text === undefined) throw new Error(`bench/results has nothing for "${name}"`);
-      return `${open}\n${text}\n${close}`;
+      return `${open}\n${text}\n\n${close}`;
     },
   );
 }
