@@ -21,9 +21,12 @@ for (const name of grid.models) {
     adapter = device;
     const engines = new Map([["tuned", tuned]]);
     for (const choice of kernelCandidates({ name: device, software })) {
-      // A plan without a fused kernel refuses that choice; the others run.
-      const engine = await openEngine(plan, slots, choice).catch(() => null);
-      if (engine !== null) engines.set(choiceName(choice), engine);
+      try {
+        engines.set(choiceName(choice), await openEngine(plan, slots, choice));
+      } catch (error) {
+        // A plan without a fused kernel refuses that choice; the others run.
+        console.log(`${name}, ${slots} slots, without ${choiceName(choice)}: ${error}`);
+      }
     }
     for (const density of grid.densities) {
       const batch = batchOf(plan, slots, density, new Random(5));

@@ -13,6 +13,7 @@ import { say, writeOut } from "../runtime/mod.ts";
 import { type Call, given } from "./command.ts";
 import { msText } from "./load_report.ts";
 import { Progress } from "./progress.ts";
+import { realPace } from "./real_pace.ts";
 import { loadOptions, sayNotes, takePositionals } from "./reading.ts";
 
 interface Measured {
@@ -68,11 +69,7 @@ async function measure(
   const progress = new Progress(`${executor.info.kind} steps`, 100);
   try {
     const costs = await measureExecutor(executor, {
-      pace: {
-        now: () => performance.now(),
-        sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-        random: Math.random,
-      },
+      pace: realPace,
       seconds: size.seconds,
       density,
       onProgress: (share) => progress.update(Math.round(100 * share)),

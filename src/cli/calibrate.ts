@@ -3,14 +3,7 @@
  * model is measured in a server of its own, in another process, as clients will meet it.
  */
 import { join } from "node:path";
-import {
-  type CostFit,
-  fitCost,
-  fitOwn,
-  measureExecutor,
-  measureServer,
-  type Pace,
-} from "../calibrate/mod.ts";
+import { type CostFit, fitCost, fitOwn, measureExecutor, measureServer } from "../calibrate/mod.ts";
 import { chooseExecutor, chooseInThread } from "../choose_executor.ts";
 import { GanglionError } from "../base/errors.ts";
 import { type FlagName, FLAGS, limitsOf } from "../config.ts";
@@ -32,6 +25,7 @@ import { COMMANDS } from "./commands.ts";
 import { checkFolderOf } from "./outputs.ts";
 import { Progress } from "./progress.ts";
 import { loadOptions, takePositionals } from "./reading.ts";
+import { realPace as pace } from "./real_pace.ts";
 
 /** The program that the constants are written into. */
 const TEMPLATE = join(ROOT, "examples", "serq", "stream_server.sq");
@@ -39,12 +33,6 @@ const TEMPLATE_BYTES_MAX = 1 << 20;
 const READY_MS = 120_000;
 /** Share of the time for the executor alone, where there is one. */
 const BARE_SHARE = 0.25;
-
-const pace: Pace = {
-  now: () => performance.now(),
-  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-  random: Math.random,
-};
 
 export async function run(call: Call): Promise<number> {
   const { positionals, settings } = call;

@@ -66,7 +66,7 @@ export function takeSlot({ loop, residency }: StateParts, session: StreamSession
   return loop.between(() => bringIfRoom(residency, session));
 }
 
-/** Without a slot it stays on the host, which is no fault. */
+/** Without a slot, or where the device takes no state now, it stays on the host until its next chunk. */
 async function bringIfRoom(residency: Residency, session: StreamSession): Promise<void> {
   await residency.bring([session], { mayPark: false }).catch(() => undefined);
 }
