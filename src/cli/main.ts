@@ -14,6 +14,7 @@ import {
   unknownVariables,
 } from "../config.ts";
 import { environment, exit, programArguments, say, writeOut } from "../runtime/process.ts";
+import { threadsDown } from "../runtime/thread.ts";
 import { VERSION } from "../runtime/version.ts";
 import type { Command } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
@@ -98,4 +99,6 @@ function report(error: unknown): number {
   return AT_FAULT;
 }
 
-exit(await main(programArguments()).catch(report));
+const code = await main(programArguments()).catch(report);
+await threadsDown();
+exit(code);

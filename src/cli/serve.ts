@@ -28,7 +28,6 @@ import { serverLog } from "./server_log.ts";
 
 /** What was taken may run so long after a signal. */
 const GRACE_MS = 2000;
-const SETTLE_MS = 100;
 /** Then the process ends, whatever still holds it. */
 const FORCED_MS = 3000;
 /** Keeping sessions on a disk may take longer. */
@@ -125,12 +124,6 @@ function sayLosses({ models }: Server, ending: { readonly begun: boolean }, say:
   }
 }
 
-/**
- * The executor's thread takes its driver down behind our back. A process that ends meanwhile may crash
- * after all its work is done (seen on Deno with llvmpipe: exit code 139).
- */
-const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
-
 interface Ending {
   begun: boolean;
   /** The exit code, after a signal or when the launcher has gone. */
@@ -168,7 +161,6 @@ function endOnSignal(
       await server.close();
       isKept = true;
       await stopped;
-      await settle();
     };
     stop().then(
       () => resolve(0),

@@ -2,6 +2,11 @@
  * Threads on both runtimes. An error that nobody caught in a worker ends the whole process on Deno
  * unless it is prevented, and a worker that only dies says nothing on Bun but `close`.
  */
+
+/** A thread goes down behind our back, without a word when it is done; this is long enough. */
+const DOWN_MS = 100;
+let lastEndedAt = -Infinity;
+
 interface Listeners<In> {
   readonly onMessage: (message: In) => void;
   readonly onDeath: (reason: string) => void;
@@ -37,8 +42,18 @@ export function startThread<Out, In>(program: URL): WorkerThread<Out, In> {
     terminate() {
       ended = true;
       worker.terminate();
+      lastEndedAt = performance.now();
     },
   };
+}
+
+/**
+ * Resolves when threads that were ended have had time to go. A process that ends while one takes its
+ * driver down may crash after all its work is done (seen on Deno with llvmpipe: exit code 139).
+ */
+export async function threadsDown(): Promise<void> {
+  const rest = lastEndedAt + DOWN_MS - performance.now();
+  if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
 }
 
 /** The thread's own end, inside it. */
