@@ -15,7 +15,7 @@ import {
 } from "./safetensors.ts";
 import type { OutputImage, SessionImage } from "./session_image.ts";
 
-const FORMAT = "ganglion-session-2";
+const FORMAT = "ganglion-session-3";
 const HEADER_BYTES_MAX = 1 << 28;
 const SCORES = "readout/scores";
 

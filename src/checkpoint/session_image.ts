@@ -32,8 +32,6 @@ export interface ChunkImage {
   readonly stepsRun: number;
   /** The whole input, as long as steps are left. */
   readonly input: Frames | null;
-  /** Its number is remembered; otherwise only the ring still speaks of it. */
-  readonly isKnown: boolean;
 }
 
 export interface PositionImage {
@@ -45,8 +43,8 @@ export interface PositionImage {
 export interface OutputImage {
   readonly kind: "output";
   readonly position: PositionImage;
-  /** Index of its chunk in `chunks`. */
-  readonly chunk: number;
+  /** Of its chunk, which may be none of `chunks` any more. */
+  readonly seq: number;
   readonly startStep: number;
   readonly steps: number;
   readonly data: Float32Array;

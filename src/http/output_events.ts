@@ -122,9 +122,9 @@ function outputData(
   encoding: Encoding,
   { begin, rest }: { readonly begin: string; readonly rest: string },
 ): string {
-  const { chunk, startStep, steps, data } = event;
+  const { seq, startStep, steps, data } = event;
   const shape = [steps, ...plan.outputShape];
-  const where = `"seq":${chunk.seq},"start_step":${startStep},"steps":${steps}`;
+  const where = `"seq":${seq},"start_step":${startStep},"steps":${steps}`;
   const values = encodeValues(encoding, data, shape);
   let recorded = "";
   for (const _ in event.probes) {

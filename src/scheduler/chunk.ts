@@ -1,6 +1,7 @@
 /**
- * One chunk of a session: its input until it ran, its outputs as long as the ring or a waiter holds
- * them, and who waits for it. Knows nothing of queues; the session moves it along.
+ * One chunk of a session: its input until it ran, where in the ring its outputs are, and who waits for
+ * it. For who waits it keeps the outputs whatever becomes of the ring. Knows nothing of queues; the
+ * session moves it along.
  */
 import { assert } from "../base/assert.ts";
 import { type Frames, isPacked } from "../base/frames.ts";
@@ -8,7 +9,7 @@ import type { Clock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
 import { canonicalise } from "../base/numeric.ts";
 import type { ChunkImage } from "../checkpoint/mod.ts";
-import type { OutputEvent } from "./outbox.ts";
+import type { Outbox, OutputEvent } from "./outbox.ts";
 import type { Prediction } from "./session_types.ts";
 
 /** What a client sends, decoded. */
@@ -54,10 +55,11 @@ export class Chunk {
   /** Failed runs of the frame at its head. */
   attempts = 0;
   #input: Frames | null;
-  #outputs: OutputEvent[] = [];
-  #outputsDropped = false; // by the ring; a waiter may still hold them
-  #outputsLost = false;
+  #ring: Outbox | null = null;
+  #ringFrom = 0; // index of its first output in the ring; -1 when that was lost with an older process
+  #ringTo = 0; // index after its last output
   #waiters = 0;
+  #outputs: OutputEvent[] = []; // all so far, while somebody waits
   #error: GanglionError | null = null;
   #ended: PromiseWithResolvers<void> | null = null;
 
@@ -72,7 +74,7 @@ export class Chunk {
     this.#input = isPacked(input.values) ? input.values : canonicalise(input.values);
   }
 
-  /** A chunk as a checkpoint holds it. Its outputs come by `restoreOutput`, then `restored`. */
+  /** A chunk as a checkpoint holds it. Where its outputs are is told by `restored`. */
   static fromImage(image: ChunkImage): Chunk {
     const { seq, steps, reset, digest, startStep, epoch, state, stepsRun, input } = image;
     const values = input ?? new Float32Array(0);
@@ -83,31 +85,16 @@ export class Chunk {
     return chunk;
   }
 
-  toImage(isKnown: boolean): ChunkImage {
+  toImage(): ChunkImage {
     const { seq, steps, reset, digest, startStep, epoch, state, stepsRun } = this;
-    const input = this.#input;
-    return {
-      seq,
-      steps,
-      reset,
-      digest,
-      startStep,
-      epoch,
-      state,
-      stepsRun,
-      input,
-      isKnown,
-    };
+    return { seq, steps, reset, digest, startStep, epoch, state, stepsRun, input: this.#input };
   }
 
-  restoreOutput(event: OutputEvent): void {
-    this.#outputs.push(event);
-  }
-
-  /** All outputs that the checkpoint held are here: if some are missing, they are gone. */
-  restored(): void {
-    const held = this.#outputs.reduce((steps, event) => steps + event.steps, 0);
-    if (held < this.stepsRun) this.outputDropped();
+  /** The ring holds its outputs between these indices; null when some of them are gone. */
+  restored(ring: Outbox, place: { readonly from: number; readonly to: number } | null): void {
+    this.#ring = ring;
+    this.#ringFrom = place?.from ?? -1;
+    this.#ringTo = place?.to ?? 0;
   }
 
   get finished(): boolean {
@@ -123,10 +110,14 @@ export class Chunk {
     return { steps, input: this.#input.subarray(from, from + steps * entries) };
   }
 
-  /** A frame ran. */
-  addOutput(event: OutputEvent): void {
-    if (!this.#outputsLost) this.#outputs.push(event);
-    this.stepsRun += event.steps;
+  /** A frame of so many steps ran, and its output is the newest event of the ring. */
+  ran(steps: number, ring: Outbox): void {
+    const newest = ring.end - 1;
+    if (this.#ring === null) this.#ringFrom = newest;
+    this.#ring = ring;
+    this.#ringTo = ring.end;
+    if (this.#waiters > 0) this.#outputs.push(ring.at(newest) as OutputEvent);
+    this.stepsRun += steps;
     this.attempts = 0;
     if (this.stepsRun === this.steps) this.#end("done", null);
   }
@@ -148,12 +139,6 @@ export class Chunk {
     this.#end("failed", error);
   }
 
-  /** The ring no longer holds one of its outputs. */
-  outputDropped(): void {
-    this.#outputsDropped = true;
-    this.#release();
-  }
-
   /**
    * Resolves with all outputs once the last step ran, or with null after `timeoutMs` or when
    * `signal` aborts; the chunk goes on. Rejects when the chunk is cancelled, fails, or its session
@@ -161,21 +146,23 @@ export class Chunk {
    */
   async wait(clock: Clock, timeoutMs: number, signal?: AbortSignal): Promise<ChunkOutputs | null> {
     if (this.#error !== null) throw this.#error;
-    if (this.#outputsLost) {
+    // While somebody waits they are all here.
+    const held = this.#waiters > 0 ? this.#outputs : this.#held();
+    if (held === null) {
       throw new GanglionError(
         "outputs_gone",
         `Outputs of chunk ${this.seq} are no longer held`,
         { seq: this.seq },
       );
     }
+    this.#outputs = held;
     this.#waiters++;
     try {
       if (!this.finished && !await this.#endsWithin(clock, timeoutMs, signal)) return null;
       if (this.#error as GanglionError | null) throw this.#error;
       return joinOutputs(this.#outputs);
     } finally {
-      this.#waiters--;
-      this.#release();
+      if (--this.#waiters === 0) this.#outputs = [];
     }
   }
 
@@ -199,10 +186,17 @@ export class Chunk {
     this.#ended = null;
   }
 
-  #release(): void {
-    if (!this.#outputsDropped || this.#waiters > 0) return;
-    this.#outputsLost = true;
-    this.#outputs = [];
+  /** Its outputs in the ring; null when some are gone. */
+  #held(): OutputEvent[] | null {
+    if (this.#ring === null) return [];
+    if (this.#ringFrom < this.#ring.first) return null;
+    const held: OutputEvent[] = [];
+    for (let i = this.#ringFrom; i < this.#ringTo; i++) {
+      const event = this.#ring.at(i)!;
+      // Between them may be what is no output.
+      if (event.kind === "output") held.push(event);
+    }
+    return held;
   }
 }
 

@@ -5,7 +5,7 @@
  * Every operation is O(1) amortised, but for `find` (a binary search).
  */
 import type { RingImage } from "../checkpoint/mod.ts";
-import type { Chunk } from "./chunk.ts";
+import { EventLog } from "./event_log.ts";
 import type { Prediction } from "./session_types.ts";
 
 /** Where an event stands on the session's time-line. `part` counts the events after an output. */
@@ -20,7 +20,8 @@ export interface Position {
 export interface OutputEvent {
   readonly kind: "output";
   readonly position: Position;
-  readonly chunk: Chunk;
+  /** Of its chunk. */
+  readonly seq: number;
   readonly startStep: number;
   readonly steps: number;
   /** [steps, output size]. */
@@ -74,22 +75,14 @@ const NOTHING_PAST: RingImage = {
   clearedTo: null,
 };
 
-interface Held {
-  readonly event: OutboxEvent;
-  readonly bytes: number;
-  /** Bytes of all events ever pushed before this one. */
-  readonly bytesBefore: number;
-  received: boolean;
-}
-
 export class Outbox {
   readonly #bytesMax: number;
   readonly #hold: boolean;
-  #held: Held[] = [];
-  #head = 0; // index into #held of the oldest event
+  readonly #log: EventLog;
+  /** Absolute indices of events that were received though one before them was not. */
+  readonly #receivedAhead = new Set<number>();
   #first = 0; // absolute index of the oldest event
   #bytesEver = 0;
-  #bytesDropped = 0;
   #receivedTo = 0; // absolute index up to which every event was received
   #past: RingImage;
 
@@ -97,6 +90,7 @@ export class Outbox {
     this.#bytesMax = bytesMax;
     this.#hold = hold;
     this.#past = past;
+    this.#log = new EventLog(bytesMax);
   }
 
   /** Absolute index of the oldest event held. */
@@ -106,16 +100,16 @@ export class Outbox {
 
   /** Absolute index that the next event will get. */
   get end(): number {
-    return this.#first + this.#held.length - this.#head;
+    return this.#first + this.#log.length;
   }
 
   get bytes(): number {
-    return this.#bytesEver - this.#bytesDropped;
+    return this.bytesFrom(this.#first);
   }
 
   /** Bytes of events that nobody received yet. */
   get bytesUnreceived(): number {
-    return this.#bytesEver - this.#bytesBefore(this.#receivedTo);
+    return this.bytesFrom(this.#receivedTo);
   }
 
   /** What is known of events that are not held any more. */
@@ -125,16 +119,16 @@ export class Outbox {
 
   /** What is held, oldest first. */
   get events(): OutboxEvent[] {
-    return this.#held.slice(this.#head).map(({ event }) => event);
+    return Array.from({ length: this.#log.length }, (_, i) => this.#log.at(i));
   }
 
   at(index: number): OutboxEvent | undefined {
-    return this.#at(index)?.event;
+    return this.#holds(index) ? this.#log.at(index - this.#first) : undefined;
   }
 
   /** Bytes from an index, which must be held or the end, to the end. */
   bytesFrom(index: number): number {
-    return this.#bytesEver - this.#bytesBefore(index);
+    return this.#holds(index) ? this.#bytesEver - this.#log.bytesBefore(index - this.#first) : 0;
   }
 
   /** How many of the oldest events held were all received. */
@@ -142,11 +136,11 @@ export class Outbox {
     return this.#receivedTo - this.#first;
   }
 
+  /** Values of an output are copied; recorded values are not, and nobody may change them. */
   push(event: OutboxEvent, received = false): void {
-    const bytes = eventBytes(event);
-    this.#held.push({ event, bytes, bytesBefore: this.#bytesEver, received });
-    this.#bytesEver += bytes;
-    if (received) this.#skipReceived();
+    this.#log.push(event, this.#bytesEver);
+    this.#bytesEver += eventBytes(event);
+    if (received) this.received(this.end - 1);
     this.#trim();
   }
 
@@ -157,9 +151,9 @@ export class Outbox {
 
   /** Somebody got the event: it may be dropped from a ring that holds. */
   received(index: number): void {
-    const held = this.#at(index);
-    if (held === undefined || held.received) return;
-    held.received = true;
+    if (!this.#holds(index) || index < this.#receivedTo) return;
+    if (index > this.#receivedTo) return void this.#receivedAhead.add(index);
+    this.#receivedTo++;
     this.#skipReceived();
     this.#trim();
   }
@@ -170,7 +164,8 @@ export class Outbox {
     let high = this.end;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (comparePositions(this.at(middle)!.position, position) > 0) high = middle;
+      const there = this.#log.position(middle - this.#first);
+      if (comparePositions(there, position) > 0) high = middle;
       else low = middle + 1;
     }
     return low;
@@ -178,7 +173,7 @@ export class Outbox {
 
   /** Drops everything. */
   clear(): void {
-    while (this.#first < this.end) this.#dropOldest();
+    this.#dropOldest(this.#log.length);
   }
 
   /** Drops everything: another time-line begins, and nothing before is ever missing from it. */
@@ -188,38 +183,32 @@ export class Outbox {
     this.#past = { begin, lastDropped: null, clearedTo: lastDropped ?? clearedTo };
   }
 
-  #at(index: number): Held | undefined {
-    return index < this.#first ? undefined : this.#held[this.#head + index - this.#first];
-  }
-
-  #bytesBefore(index: number): number {
-    return this.#at(index)?.bytesBefore ?? this.#bytesEver;
-  }
-
-  #skipReceived(): void {
-    while (this.#at(this.#receivedTo)?.received) this.#receivedTo++;
+  #holds(index: number): boolean {
+    return index >= this.#first && index < this.end;
   }
 
   #trim(): void {
     // The newest event always stays, however large: live readers have yet to see it.
-    while (this.bytes > this.#bytesMax && this.end - this.#first > 1) {
+    while (this.bytes > this.#bytesMax && this.#log.length > 1) {
       if (this.#hold && this.#first >= this.#receivedTo) break;
-      this.#dropOldest();
+      this.#dropOldest(1);
     }
   }
 
-  #dropOldest(): void {
-    const { event, bytes } = this.#held[this.#head]!;
-    this.#past = { ...this.#past, lastDropped: event.position };
-    this.#bytesDropped += bytes;
-    this.#head++;
-    this.#first++;
+  #dropOldest(count: number): void {
+    if (count === 0) return;
+    const lastDropped = this.#log.position(count - 1);
+    this.#past = { ...this.#past, lastDropped };
+    for (let i = 0; i < count; i++) {
+      if (this.#receivedAhead.size > 0) this.#receivedAhead.delete(this.#first);
+      this.#first++;
+      this.#log.dropOldest();
+    }
     this.#receivedTo = Math.max(this.#receivedTo, this.#first);
     this.#skipReceived();
-    if (event.kind === "output") event.chunk.outputDropped();
-    if (this.#head > 64 && this.#head * 2 > this.#held.length) {
-      this.#held = this.#held.slice(this.#head);
-      this.#head = 0;
-    }
+  }
+
+  #skipReceived(): void {
+    while (this.#receivedAhead.delete(this.#receivedTo)) this.#receivedTo++;
   }
 }

@@ -14,7 +14,7 @@ import { restState } from "../model/row_state.ts";
 import { sessionsOnHost } from "./memory.ts";
 import type { ModelHost } from "./model_host.ts";
 import type { RanFrame } from "./session_types.ts";
-import type { Session, SlotScheduler } from "./slot_scheduler.ts";
+import type { ReadyFrame, Session, SlotScheduler } from "./slot_scheduler.ts";
 import type { StepWatchdog } from "./step_watchdog.ts";
 import type { StreamSession } from "./stream_session.ts";
 
@@ -349,21 +349,23 @@ export class Residency {
       const alone = waiting.find(([, { failed }]) => failed > 0 && failed >= stepRetries);
       const round = alone === undefined ? waiting : [alone];
       if (round.length === 0) return;
-      const futures = round.map(([{ seat }, { at }]) => {
-        const { input, reset } = seat.journal[at]!;
-        return this.#scheduler.submit(seat.slot!, input, { fresh: reset, isOwn: true });
+      const frames = round.map(([{ seat }, { at }]): ReadyFrame => {
+        const { input, steps, reset } = seat.journal[at]!;
+        return { session: seat.slot!, input, steps, fresh: reset, record: [] };
       });
-      const error = await this.#options.watchdog.during(this.#scheduler.step())
-        .then(() => null, (cause: unknown) => cause);
-      if (error !== null && await this.wasLost(error)) return;
-      round.forEach(([session, cursor], i) => {
+      const ran = await this.#options.watchdog.during(this.#scheduler.stepWith(frames))
+        .catch((cause: unknown) => ({ cause }));
+      const hasRun = Array.isArray(ran);
+      if (!hasRun && await this.wasLost(ran.cause)) return;
+      round.forEach(([session, cursor]) => {
         const { seat } = session;
-        if (futures[i]!.state === "done") {
+        if (session.endReason !== null) return;
+        if (hasRun) {
           cursor.step += seat.journal[cursor.at]!.steps;
           cursor.at++;
           cursor.failed = 0;
           this.counts.framesReplayed++;
-        } else if (++cursor.failed > stepRetries && session.endReason === null) {
+        } else if (++cursor.failed > stepRetries) {
           const { seq, readoutBefore } = seat.journal[cursor.at]!;
           const toStep = seat.baseStep + cursor.step;
           seat.cutJournal(cursor.at);

@@ -24,12 +24,8 @@ export interface Outputs {
 export interface SubmitOptions {
   /** The frame starts from rest instead of the session's state. */
   readonly reset?: boolean;
-  /** As `reset`, but for this frame alone: when its step fails the state is what it was. */
-  readonly fresh?: boolean;
   /** The frame is words of spikes as bits, `[steps, ceil(values / 32)]`, the first value in bit 0. */
   readonly packed?: boolean;
-  /** The frame is canonical or packed, and stays as it is: it is not copied. */
-  readonly isOwn?: boolean;
   /** Probe names to return with the outputs. */
   readonly record?: readonly string[];
 }
@@ -39,12 +35,19 @@ export interface SchedulerOptions {
   readonly partialFrames?: boolean;
 }
 
-interface Pending {
+/** A frame of `stepWith`. */
+export interface ReadyFrame {
+  readonly session: Session;
+  /** `[steps, …sample_shape]`, checked, canonical or packed; not copied. */
   readonly input: Frames;
   readonly steps: number;
-  readonly reset: boolean;
+  /** The frame starts from rest; when its step fails the state is what it was. */
   readonly fresh: boolean;
   readonly record: readonly string[];
+}
+
+interface Pending extends Omit<ReadyFrame, "session" | "fresh"> {
+  readonly reset: boolean;
   readonly future: Future<Outputs>;
 }
 
@@ -80,10 +83,10 @@ interface SessionRecord {
   readonly queue: Pending[];
 }
 
-interface Claim {
+/** What goes into a step for one session. */
+interface Row {
   readonly record: SessionRecord;
-  readonly pending: Pending;
-  readonly fresh: boolean;
+  readonly frame: Omit<ReadyFrame, "session">;
 }
 
 export class SlotScheduler {
@@ -153,8 +156,8 @@ export class SlotScheduler {
   }
 
   /**
-   * Queues one frame, `[steps, …sample_shape]` as a flat array or packed, which is copied unless it
-   * `isOwn`. Steps are exactly `frame`, or 1 … frame with `partialFrames`.
+   * Queues one frame, `[steps, …sample_shape]` as a flat array or packed, which is copied. Steps are
+   * exactly `frame`, or 1 … frame with `partialFrames`.
    */
   submit(
     session: Session,
@@ -192,7 +195,6 @@ export class SlotScheduler {
       input,
       steps,
       reset: (options.reset ?? false) || record.resetNext,
-      fresh: options.fresh ?? false,
       record: names,
       future,
     });
@@ -206,6 +208,25 @@ export class SlotScheduler {
    */
   step(): Promise<number> {
     return this.#inTurn(() => this.#step());
+  }
+
+  /**
+   * Runs these frames, of different sessions, in one step; the queues stay as they are. Outputs in their
+   * order, null for a session that is no longer open. When the executor fails no state changes, and it
+   * throws.
+   */
+  stepWith(frames: readonly ReadyFrame[]): Promise<(Outputs | null)[]> {
+    return this.#inTurn(async () => {
+      const rows: Row[] = [];
+      const isOpen = frames.map((frame) => {
+        const record = this.#sessions.get(frame.session.id);
+        if (record === undefined) return false;
+        rows.push({ record, frame: { ...frame, fresh: record.fresh || frame.fresh } });
+        return true;
+      });
+      const outputs = (await this.#run(rows)).values();
+      return isOpen.map((open) => open ? outputs.next().value! : null);
+    });
   }
 
   /** Steps until no frame waits. */
@@ -270,28 +291,18 @@ export class SlotScheduler {
   }
 
   async #step(): Promise<number> {
-    const claims: Claim[] = [];
+    const claims: { readonly record: SessionRecord; readonly pending: Pending }[] = [];
     for (const record of this.#sessions.values()) {
-      const claim = claimHead(record);
-      if (claim !== null) claims.push(claim);
+      const pending = claimHead(record);
+      if (pending !== null) claims.push({ record, pending });
     }
     if (claims.length === 0) return 0;
-    const batch: BatchRow[] = claims.map(({ record, pending, fresh }) => ({
-      slot: record.session.slot,
-      steps: pending.steps,
-      fresh,
-      input: pending.input,
-      record: pending.record,
-    }));
     try {
-      const results = await this.executor.step(batch);
-      assert(results.length === claims.length, "one result a row");
-      claims.forEach(({ record, pending }, i) => {
-        const { output, probes } = results[i]!;
-        record.fresh = false;
-        const shape = [pending.steps, ...this.executor.plan.outputShape];
-        pending.future.resolve({ data: output, shape, probes });
-      });
+      const outputs = await this.#run(claims.map(({ record, pending }) => ({
+        record,
+        frame: { ...pending, fresh: record.fresh || pending.reset },
+      })));
+      claims.forEach(({ pending: { future } }, i) => future.resolve(outputs[i]!));
     } catch (error) {
       for (const { record, pending } of claims) {
         // A reset that was asked for is not lost with the frame that carried it.
@@ -302,20 +313,38 @@ export class SlotScheduler {
     }
     return claims.length;
   }
+
+  /** One step of the executor, all or nothing. */
+  async #run(rows: readonly Row[]): Promise<Outputs[]> {
+    if (rows.length === 0) return [];
+    const batch = rows.map((
+      { record, frame: { steps, fresh, input, record: names } },
+    ): BatchRow => ({
+      slot: record.session.slot,
+      steps,
+      fresh,
+      input,
+      record: names,
+    }));
+    const results = await this.executor.step(batch);
+    assert(results.length === rows.length, "one result a row");
+    return rows.map(({ record, frame: { steps } }, i) => {
+      const { output, probes } = results[i]!;
+      record.fresh = false;
+      return { data: output, shape: [steps, ...this.executor.plan.outputShape], probes };
+    });
+  }
 }
 
-/** A frame as executors take it: what the caller may still change is copied. */
-function framesOf(frame: ArrayLike<number>, { isOwn, packed }: SubmitOptions): Frames {
-  if (isOwn && (frame instanceof Float32Array || frame instanceof Uint32Array)) return frame;
+/** A frame as executors take it: the caller may still change its own. */
+function framesOf(frame: ArrayLike<number>, { packed }: SubmitOptions): Frames {
   return packed ? new Uint32Array(frame) : canonicalise(new Float32Array(frame));
 }
 
 /** Drops cancelled frames from the head of a queue and takes the first live one. */
-function claimHead(record: SessionRecord): Claim | null {
+function claimHead(record: SessionRecord): Pending | null {
   for (let pending = record.queue.shift(); pending; pending = record.queue.shift()) {
-    if (pending.future.claim()) {
-      return { record, pending, fresh: record.fresh || pending.reset || pending.fresh };
-    }
+    if (pending.future.claim()) return pending;
     // A reset that was asked for is not cancelled with the frame that carried it.
     if (pending.reset) record.fresh = true;
   }

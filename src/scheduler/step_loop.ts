@@ -8,7 +8,7 @@ import { type Clock, nextTurn } from "../base/clock.ts";
 import type { ModelHost } from "./model_host.ts";
 import type { RanStep } from "./observer.ts";
 import type { Residency } from "./residency.ts";
-import type { Outputs } from "./slot_scheduler.ts";
+import type { Outputs, ReadyFrame } from "./slot_scheduler.ts";
 import type { StepWatchdog } from "./step_watchdog.ts";
 import type { StreamSession } from "./stream_session.ts";
 
@@ -200,41 +200,38 @@ export class StepLoop {
     const { host, residency, clock, watchdog, retries } = this.#options;
     const { scheduler } = host;
     const begin = clock.now();
-    const futures = sessions.map((session) => {
-      const { input, reset } = session.take();
-      return scheduler.submit(session.seat.slot!, input, {
-        fresh: reset,
-        isOwn: true,
-        record: session.options.record,
-      });
+    const frames = sessions.map((session): ReadyFrame => {
+      const { input, steps, reset } = session.take();
+      const { record } = session.options;
+      return { session: session.seat.slot!, input, steps, fresh: reset, record };
     });
-    // The scheduler tells every future its own outcome as well.
-    const error = await watchdog.during(scheduler.step())
-      .then(() => null, (cause: unknown) => cause);
-    const outcomes = await Promise.allSettled(futures.map((future) => future.result()));
-    outcomes.forEach((outcome, i) => {
-      const session = sessions[i]!;
+    const ran = await watchdog.during(scheduler.stepWith(frames))
+      .catch((cause: unknown) => ({ cause }));
+    const failed = !Array.isArray(ran);
+    sessions.forEach((session, i) => {
       if (session.endReason !== null) return;
-      if (outcome.status === "rejected") session.giveBack(retries);
-      else residency.ran(session, session.commit(ownOutputs(outcome.value)));
+      if (failed) session.giveBack(retries);
+      else residency.ran(session, session.commit(ownProbes(ran[i]!)));
     });
     // After all of them, so that a stream of several sessions is written to once a round.
     for (const session of sessions) session.tellReaders();
     const ms = clock.now() - begin;
     this.#roundMs += NEWEST * (ms - this.#roundMs);
-    const failed = error !== null;
     const allCompute = { uploadMs: 0, computeMs: ms, readbackMs: 0 };
     const phases = failed ? null : scheduler.executor.phases ?? allCompute;
     this.#options.onStep({ rows: sessions.length, slots: scheduler.slots, ms, phases, failed });
-    if (failed) await residency.wasLost(error);
+    if (failed) await residency.wasLost(ran.cause);
   }
 }
 
-/** Outputs that are small views of a large buffer are copied, since the ring would keep it all. */
-function ownOutputs({ data, shape, probes }: Outputs): Outputs {
-  const own = (values: Float32Array) =>
-    values.buffer.byteLength > 2 * values.byteLength ? values.slice() : values;
-  const kept: Record<string, Float32Array> = {};
-  for (const name in probes) kept[name] = own(probes[name]!);
-  return { data: own(data), shape, probes: kept };
+/** The ring copies outputs, and keeps recorded values: it would keep the whole buffer of a small view. */
+function ownProbes(outputs: Outputs): Outputs {
+  const probes: Record<string, Float32Array> = {};
+  let isEmpty = true;
+  for (const name in outputs.probes) {
+    const values = outputs.probes[name]!;
+    probes[name] = values.buffer.byteLength > 2 * values.byteLength ? values.slice() : values;
+    isEmpty = false;
+  }
+  return isEmpty ? outputs : { ...outputs, probes };
 }

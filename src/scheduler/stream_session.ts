@@ -64,19 +64,12 @@ export class StreamSession {
       options.outputs === "hold",
       image?.ring ?? { begin, lastDropped: null, clearedTo: null },
     );
-    const chunks = image?.chunks.map((each) => Chunk.fromImage(each)) ?? [];
-    this.queue = new SessionQueue(options, around.limits, {
-      nextSeq: image?.nextSeq ?? 0,
-      known: chunks.filter((_, i) => image!.chunks[i]!.isKnown),
-    });
-    image?.events.forEach((each, i) => {
-      const event = "chunk" in each
-        ? { ...each, chunk: chunks[each.chunk]! } as OutputEvent
-        : each as OutboxEvent;
-      if (event.kind === "output") event.chunk.restoreOutput(event);
-      this.outbox.push(event, i < image.eventsReceived);
-    });
-    for (const chunk of chunks) chunk.restored();
+    image?.events.forEach((event, i) =>
+      this.outbox.push(event as OutboxEvent, i < image.eventsReceived)
+    );
+    const known = image?.chunks.map((each) => Chunk.fromImage(each)) ?? [];
+    for (const chunk of known) if (chunk.stepsRun > 0) findOutputs(chunk, this.outbox);
+    this.queue = new SessionQueue(options, around.limits, { nextSeq: image?.nextSeq ?? 0, known });
     if (image !== undefined) {
       if (this.queue.nextSeq > 0) this.durableSeq = this.queue.nextSeq - 1;
       this.#tellRollBack(this.stepsDone, { isCut: true, epoch: image.epochReserved + 1 });
@@ -233,20 +226,13 @@ export class StreamSession {
     const { id, model, owner, ttlSeconds, record, outputs, framePeriodMs, createdAtMs, predictor } =
       this.options;
     this.#freedAtImage = this.#freed;
-    const { events } = this.outbox;
-    const known = new Set(this.queue.known);
-    const chunks = new Set(known);
-    for (const event of events) if (event.kind === "output") chunks.add(event.chunk);
-    const index = new Map([...chunks].map((chunk, i) => [chunk, i]));
     return {
       ...{ id, model, owner, ttlSeconds, record, outputs, framePeriodMs, createdAtMs },
       timeline: this.#timeline.toImage(),
       epochReserved: this.epoch + this.queue.resetsWaiting,
       nextSeq: this.queue.nextSeq,
-      chunks: [...chunks].map((chunk) => chunk.toImage(known.has(chunk))),
-      events: events.map((event) =>
-        event.kind === "output" ? { ...event, chunk: index.get(event.chunk)! } : event
-      ),
+      chunks: [...this.queue.known].map((chunk) => chunk.toImage()),
+      events: this.outbox.events,
       eventsReceived: this.outbox.receivedCount,
       ring: this.outbox.past,
       readout: predictor?.save() ?? null,
@@ -303,11 +289,10 @@ export class StreamSession {
     this.#restNext = false;
     const readoutBefore = this.options.predictor?.save() ?? null;
     const position = this.#timeline.advance(steps);
-    const head = { kind: "output", position, chunk, startStep, steps } as const;
-    const event: OutputEvent = { ...head, data, probes, ...this.#predict(data, reset) };
-    chunk.addOutput(event);
+    const head = { kind: "output", position, seq: chunk.seq, startStep, steps } as const;
+    this.outbox.push({ ...head, data, probes, ...this.#predict(data, reset) });
+    chunk.ran(steps, this.outbox);
     this.queue.ran(chunk, steps);
-    this.outbox.push(event);
     if (chunk.finished) this.#around.onActivity(this);
     this.#around.onRan(this, chunk);
     return { ...taken, readoutBefore };
@@ -496,4 +481,18 @@ export class StreamSession {
       );
     }
   }
+}
+
+/** Where the outputs of a chunk are that ran in an older process: its number may be that of another before. */
+function findOutputs(chunk: Chunk, ring: Outbox): void {
+  let steps = 0;
+  let to = 0;
+  for (let i = ring.end - 1; i >= ring.first && steps < chunk.stepsRun; i--) {
+    const event = ring.at(i)!;
+    if (event.kind !== "output" || event.seq !== chunk.seq) continue;
+    to ||= i + 1;
+    steps += event.steps;
+    if (steps === chunk.stepsRun) return chunk.restored(ring, { from: i, to });
+  }
+  chunk.restored(ring, null);
 }

@@ -1,6 +1,7 @@
 /**
- * What travels between the server's thread and the thread that owns the executor. A batch is one block
- * of values with a row of facts each, and moves by transfer: nothing is cloned but small facts.
+ * What travels between the server's thread and the thread that owns the executor. A batch is one block:
+ * three words a row, then the rows' inputs one after another. It moves by transfer, and so do the outputs;
+ * what has to be cloned is a few fields a step, however many rows it has.
  */
 import { isPacked } from "../base/frames.ts";
 import { wordsOf } from "../base/numeric.ts";
@@ -14,14 +15,6 @@ import type {
 import type { ErrorCode, Facts } from "../base/errors.ts";
 import type { Plan } from "../model/plan.ts";
 
-export interface RowFacts {
-  readonly slot: number;
-  readonly steps: number;
-  readonly fresh: boolean;
-  readonly isBits: boolean;
-  readonly record?: readonly string[];
-}
-
 /** The first message a thread gets. `settings` is for the program that runs in it. */
 export interface Opening {
   readonly type: "open";
@@ -29,8 +22,18 @@ export interface Opening {
   readonly settings: unknown;
 }
 
+/** By row, the names that it records; null where no row records any. */
+type Records = readonly (readonly string[])[] | null;
+
+export interface StepRequest {
+  readonly type: "step";
+  readonly rows: number;
+  readonly block: ArrayBuffer;
+  readonly records: Records;
+}
+
 export type Request =
-  | { readonly type: "step"; readonly rows: readonly RowFacts[]; readonly inputs: ArrayBuffer }
+  | StepRequest
   | { readonly type: "read"; readonly slot: number }
   | { readonly type: "write"; readonly slot: number; readonly state: RowState }
   | { readonly type: "close" };
@@ -38,10 +41,12 @@ export type Request =
 export type ToThread = Opening | (Request & { readonly id: number });
 
 export interface StepResult {
-  /** The block that the inputs came in, for the next ones. */
-  readonly inputs: ArrayBuffer;
-  readonly outputs: Float32Array;
-  readonly probes: readonly Readonly<Record<string, Float32Array>>[];
+  /** The block that the batch came in, for the next one. */
+  readonly block: ArrayBuffer;
+  /** Of all rows, one after another. */
+  readonly outputs: Float32Array<ArrayBuffer>;
+  /** By row; null where no row recorded anything. */
+  readonly probes: readonly RowResult["probes"][] | null;
   /** Undefined where the executor does not tell. */
   readonly phases: StepPhases | undefined;
 }
@@ -61,64 +66,79 @@ export type FromThread =
   | { readonly type: "done"; readonly id: number; readonly result: unknown }
   | { readonly type: "error"; readonly id: number; readonly failure: Failure };
 
-/**
- * Rows → facts and one block of their inputs, which is a copy and may be transferred. It is `spare` where
- * that is large enough.
- */
-export function packRows(
-  batch: readonly BatchRow[],
-  spare: ArrayBuffer | null,
-): { rows: RowFacts[]; inputs: ArrayBuffer } {
-  const bytes = batch.reduce((sum, { input }) => sum + input.byteLength, 0);
-  const inputs = spare !== null && spare.byteLength >= bytes ? spare : new ArrayBuffer(bytes);
-  const [values, words] = [new Float32Array(inputs), new Uint32Array(inputs)];
-  let at = 0;
-  const rows = batch.map(({ slot, steps, fresh, input, record }): RowFacts => {
+/** Of a row in the block: its slot, its steps, and flags. */
+const ROW_WORDS = 3;
+const FRESH = 1;
+const BITS = 2;
+
+const NO_PROBES: RowResult["probes"] = {};
+
+/** The block is a copy of the batch and may be transferred; it is `spare` where that is large enough. */
+export function packBatch(batch: readonly BatchRow[], spare: ArrayBuffer | null): StepRequest {
+  let bytes = batch.length * ROW_WORDS * 4;
+  let records: (readonly string[])[] | null = null;
+  for (const [i, { input, record }] of batch.entries()) {
+    bytes += input.byteLength;
+    if (!record?.length) continue;
+    records ??= batch.map(() => []);
+    records[i] = record;
+  }
+  const block = spare !== null && spare.byteLength >= bytes ? spare : new ArrayBuffer(bytes);
+  const [values, words] = [new Float32Array(block), new Uint32Array(block)];
+  let row = 0;
+  let at = batch.length * ROW_WORDS;
+  for (const { slot, steps, fresh, input } of batch) {
     const isBits = isPacked(input);
+    words[row++] = slot;
+    words[row++] = steps;
+    words[row++] = (fresh ? FRESH : 0) | (isBits ? BITS : 0);
     (isBits ? words : values).set(input, at);
     at += input.length;
-    return { slot, steps, fresh, isBits, ...(record === undefined ? {} : { record }) };
-  });
-  return { rows, inputs };
+  }
+  return { type: "step", rows: batch.length, block, records };
 }
 
-export function unpackRows(
-  rows: readonly RowFacts[],
-  inputs: ArrayBuffer,
+/** The batch, as views of its block. */
+export function unpackBatch(
+  { rows, block, records }: StepRequest,
   sampleSize: number,
 ): BatchRow[] {
-  const [values, words] = [new Float32Array(inputs), new Uint32Array(inputs)];
-  let at = 0;
-  return rows.map(({ isBits, ...row }) => {
-    const input = isBits
-      ? words.subarray(at, at += row.steps * wordsOf(sampleSize))
-      : values.subarray(at, at += row.steps * sampleSize);
-    return { ...row, input };
+  const [values, words] = [new Float32Array(block), new Uint32Array(block)];
+  let at = rows * ROW_WORDS;
+  return Array.from({ length: rows }, (_, i) => {
+    const row = i * ROW_WORDS;
+    const [slot, steps, flags] = [words[row]!, words[row + 1]!, words[row + 2]!];
+    const input = (flags & BITS) !== 0
+      ? words.subarray(at, at += steps * wordsOf(sampleSize))
+      : values.subarray(at, at += steps * sampleSize);
+    return { slot, steps, fresh: (flags & FRESH) !== 0, input, record: records?.[i] ?? [] };
   });
 }
 
 export function packResults(
   results: readonly RowResult[],
-  { inputs, phases }: Pick<StepResult, "inputs" | "phases">,
+  { block, records }: StepRequest,
+  phases: StepPhases | undefined,
 ): StepResult {
-  const length = results.reduce((sum, { output }) => sum + output.length, 0);
-  const outputs = new Float32Array(length);
+  const outputs = new Float32Array(results.reduce((sum, { output }) => sum + output.length, 0));
   let at = 0;
   for (const { output } of results) {
     outputs.set(output, at);
     at += output.length;
   }
-  return { inputs, outputs, probes: results.map(({ probes }) => probes), phases };
+  const probes = records === null ? null : results.map((each) => each.probes);
+  return { block, outputs, probes, phases };
 }
 
+/** The results of a batch; outputs are views of one block. */
 export function unpackResults(
   { outputs, probes }: StepResult,
-  rows: readonly RowFacts[],
+  batch: readonly BatchRow[],
   outputSize: number,
 ): RowResult[] {
   let at = 0;
-  return rows.map(({ steps }, i) => ({
+  return batch.map(({ steps }, i) => ({
     output: outputs.subarray(at, at += steps * outputSize),
-    probes: probes[i]!,
+    probes: probes?.[i] ?? NO_PROBES,
   }));
 }

@@ -15,7 +15,7 @@ import type { Plan } from "../model/plan.ts";
 import {
   type Failure,
   type FromThread,
-  packRows,
+  packBatch,
   type Request,
   type StepResult,
   type ToThread,
@@ -46,7 +46,7 @@ export class RemoteExecutor implements Executor {
   readonly lost: Promise<{ reason: string }>;
   readonly #line: Line;
   #phases: StepPhases | undefined;
-  /** A block for inputs that no message holds. */
+  /** A block for batches that no message holds. */
   #spare: ArrayBuffer | null = null;
 
   private constructor(plan: Plan, options: RemoteOptions, line: Line, info: ExecutorInfo) {
@@ -72,12 +72,12 @@ export class RemoteExecutor implements Executor {
   }
 
   async step(batch: readonly BatchRow[]): Promise<RowResult[]> {
-    const { rows, inputs } = packRows(batch, this.#spare);
+    const request = packBatch(batch, this.#spare);
     this.#spare = null;
-    const result = await this.#line.ask<StepResult>({ type: "step", rows, inputs }, [inputs]);
-    this.#spare = result.inputs;
+    const result = await this.#line.ask<StepResult>(request, [request.block]);
+    this.#spare = result.block;
     this.#phases = result.phases;
-    return unpackResults(result, rows, this.plan.outputSize);
+    return unpackResults(result, batch, this.plan.outputSize);
   }
 
   readState(slot: number): Promise<RowState> {

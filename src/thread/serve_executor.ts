@@ -8,7 +8,7 @@ import {
   packResults,
   type Request,
   type ToThread,
-  unpackRows,
+  unpackBatch,
 } from "./protocol.ts";
 
 export interface Port {
@@ -46,12 +46,9 @@ async function answer(
   const executor = await opened;
   switch (request.type) {
     case "step": {
-      const { plan } = executor;
-      const { inputs } = request;
-      const batch = unpackRows(request.rows, inputs, plan.sampleSize);
-      const results = await executor.step(batch);
-      const result = packResults(results, { inputs, phases: executor.phases });
-      return { result, transfer: [result.outputs.buffer, inputs] };
+      const results = await executor.step(unpackBatch(request, executor.plan.sampleSize));
+      const result = packResults(results, request, executor.phases);
+      return { result, transfer: [result.outputs.buffer, result.block] };
     }
     case "read":
       return { result: await executor.readState(request.slot) };

@@ -215,7 +215,6 @@ describe("a session's checkpoint", () => {
         state: "done",
         stepsRun: 5,
         input: null,
-        isKnown: true,
       },
       {
         seq: 1,
@@ -227,7 +226,6 @@ describe("a session's checkpoint", () => {
         state: "waiting",
         stepsRun: 0,
         input: Float32Array.of(1, 2, 3),
-        isKnown: true,
       },
       {
         seq: 2,
@@ -240,14 +238,13 @@ describe("a session's checkpoint", () => {
         stepsRun: 0,
         // Words of spikes, which as numbers would be a NaN that signals, and others.
         input: Uint32Array.of(0x7fa00001, 0xffffffff, 0x80000000),
-        isKnown: true,
       },
     ],
     events: [
       {
         kind: "output",
         position: { epoch: 1, step: 5, part: 0 },
-        chunk: 0,
+        seq: 0,
         startStep: 0,
         steps: 5,
         data: Float32Array.of(1, -0, Infinity),
@@ -283,7 +280,7 @@ describe("a session's checkpoint", () => {
       expect(() => decodeSession(bytes.slice(0, at))).toThrow(GanglionError);
     }
     expect(verdict(bytes)).toBe("snapshot_refused format");
-    expect(() => decodeSession(file)).toThrow("no ganglion-session-2");
+    expect(() => decodeSession(file)).toThrow("no ganglion-session-3");
   });
 });
 

@@ -176,8 +176,7 @@ export class Client {
     const now = this.#skipCancelled(this.now);
     if (event.kind === "output") {
       const chunk = this.chunk(now.seq);
-      expect([event.chunk.seq, event.startStep]).toEqual([now.seq, now.step]);
-      expect(event.chunk.digest).toBe(chunk!.digest);
+      expect([event.seq, event.startStep]).toEqual([now.seq, now.step]);
       const { steps, data } = event;
       const from = now.offset * SAMPLE;
       const fresh = now.offset === 0 && chunk!.reset;
