@@ -9,7 +9,8 @@ export const SNAP_BELOW = 1e-30;
 /** f32(1e-30), the value that shaders compare with. */
 export const SNAP_BELOW_F32: number = Math.fround(SNAP_BELOW);
 
-const SUBNORMAL_BELOW = 2 ** -126;
+/** The exponent's bits of an f32: all 0 in zeros and subnormals, all 1 in NaN and infinities. */
+const EXPONENT = 0x7f800000;
 
 /** |x| < 1e-30 → +0; NaN and infinities pass. */
 export function snap(x: number): number {
@@ -18,19 +19,30 @@ export function snap(x: number): number {
 
 /** Turns −0 and f32 subnormals of an array into +0, in place; returns the array. */
 export function canonicalise(values: Float32Array): Float32Array {
-  for (let i = 0; i < values.length; i++) {
-    if (Math.abs(values[i]!) < SUBNORMAL_BELOW) values[i] = 0;
+  const bits = bitsOf(values);
+  for (let i = 0; i < bits.length; i++) {
+    const word = bits[i]!;
+    if (word !== 0 && (word & EXPONENT) === 0) bits[i] = 0;
   }
   return values;
 }
 
 /** Position of the first NaN or infinity, or −1. */
 export function firstNonFinite(values: ArrayLike<number>): number {
+  if (values instanceof Float32Array) {
+    // Every value that comes in passes here: an order of magnitude faster than asking for each.
+    const bits = bitsOf(values);
+    for (let i = 0; i < bits.length; i++) if ((bits[i]! & EXPONENT) === EXPONENT) return i;
+    return -1;
+  }
   for (let i = 0; i < values.length; i++) {
     if (!Number.isFinite(values[i]!)) return i;
   }
   return -1;
 }
+
+const bitsOf = ({ buffer, byteOffset, length }: Float32Array): Int32Array =>
+  new Int32Array(buffer, byteOffset, length);
 
 /** Rounds halves to even, as Python and IEEE do. */
 export function roundHalfEven(x: number): number {
