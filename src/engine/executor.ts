@@ -4,7 +4,7 @@
  *
  * Promises: `step` is all or nothing. When it resolves, every row has advanced by its steps; when it
  * rejects, every row's state is byte for byte what it was. Rows that are not in the batch are never
- * touched. Steps may not overlap: the caller awaits one before it starts the next.
+ * touched. The caller awaits one step before it asks for the next, unless `stepsAhead` allows more.
  */
 import type { Frames } from "../base/frames.ts";
 import type { Plan } from "../model/plan.ts";
@@ -65,6 +65,11 @@ export interface Executor {
   readonly info: ExecutorInfo;
   /** Of the last step that resolved; left out where all of it is compute. */
   readonly phases?: StepPhases;
+  /**
+   * Steps that may be asked for before the first of them has ended; 1 where left out. They run in order,
+   * and when one fails, those that were asked for since fail too and do nothing.
+   */
+  readonly stepsAhead?: number;
   step(batch: readonly BatchRow[]): Promise<RowResult[]>;
   /** State of a row after its last accepted step; a delay ring is given oldest first. */
   readState(slot: number): Promise<RowState>;

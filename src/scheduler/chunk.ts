@@ -74,7 +74,7 @@ export class Chunk {
     this.#input = isPacked(input.values) ? input.values : canonicalise(input.values);
   }
 
-  /** A chunk as a checkpoint holds it. Where its outputs are is told by `restored`. */
+  /** A chunk as a checkpoint holds it. `findOutputs` follows. */
   static fromImage(image: ChunkImage): Chunk {
     const { seq, steps, reset, digest, startStep, epoch, state, stepsRun, input } = image;
     const values = input ?? new Float32Array(0);
@@ -90,23 +90,33 @@ export class Chunk {
     return { seq, steps, reset, digest, startStep, epoch, state, stepsRun, input: this.#input };
   }
 
-  /** The ring holds its outputs between these indices; null when some of them are gone. */
-  restored(ring: Outbox, place: { readonly from: number; readonly to: number } | null): void {
+  /** Of a chunk that ran in an older process: where the ring has its outputs, if it has them all. */
+  findOutputs(ring: Outbox): void {
+    if (this.stepsRun === 0) return;
     this.#ring = ring;
-    this.#ringFrom = place?.from ?? -1;
-    this.#ringTo = place?.to ?? 0;
+    this.#ringFrom = -1;
+    // From the newest on: the number may have been that of another chunk before.
+    for (let i = ring.end - 1, steps = 0; i >= ring.first; i--) {
+      const event = ring.at(i)!;
+      if (event.kind !== "output" || event.seq !== this.seq) continue;
+      if (steps === 0) this.#ringTo = i + 1;
+      steps += event.steps;
+      if (steps < this.stepsRun) continue;
+      this.#ringFrom = i;
+      return;
+    }
   }
 
   get finished(): boolean {
     return this.state !== "waiting" && this.state !== "running";
   }
 
-  /** The next frame's input, at most `frame` steps. */
-  head(frame: number): { steps: number; input: Frames } {
+  /** The input of at most `frame` steps, from one of its steps on. */
+  frameAt(step: number, frame: number): { steps: number; input: Frames } {
     assert(this.#input !== null, "a finished chunk has no frames");
-    const steps = Math.min(frame, this.steps - this.stepsRun);
+    const steps = Math.min(frame, this.steps - step);
     const entries = this.#input.length / this.steps;
-    const from = this.stepsRun * entries;
+    const from = step * entries;
     return { steps, input: this.#input.subarray(from, from + steps * entries) };
   }
 

@@ -353,14 +353,14 @@ export class Residency {
         const { input, steps, reset } = seat.journal[at]!;
         return { session: seat.slot!, input, steps, fresh: reset, record: [] };
       });
-      const ran = await this.#options.watchdog.during(this.#scheduler.stepWith(frames))
-        .catch((cause: unknown) => ({ cause }));
-      const hasRun = Array.isArray(ran);
-      if (!hasRun && await this.wasLost(ran.cause)) return;
+      const failure = await this.#options.watchdog
+        .during(this.#scheduler.stepWith([frames], () => undefined))
+        .then(() => null, (error: unknown) => ({ error }));
+      if (failure !== null && await this.wasLost(failure.error)) return;
       round.forEach(([session, cursor]) => {
         const { seat } = session;
         if (session.endReason !== null) return;
-        if (hasRun) {
+        if (failure === null) {
           cursor.step += seat.journal[cursor.at]!.steps;
           cursor.at++;
           cursor.failed = 0;

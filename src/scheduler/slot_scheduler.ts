@@ -211,21 +211,26 @@ export class SlotScheduler {
   }
 
   /**
-   * Runs these frames, of different sessions, in one step; the queues stay as they are. Outputs in their
-   * order, null for a session that is no longer open. When the executor fails no state changes, and it
-   * throws.
+   * Runs rounds of frames, each one step with frames of different sessions; the queues stay as they are.
+   * `onRound` gets the outputs of each as soon as they are there, null for a session that was not open any
+   * more. When a round fails its frames and those of later rounds change nothing, and it throws. A session
+   * is in no round without having been in those before it.
    */
-  stepWith(frames: readonly ReadyFrame[]): Promise<(Outputs | null)[]> {
+  stepWith(
+    rounds: readonly (readonly ReadyFrame[])[],
+    onRound: (outputs: readonly (Outputs | null)[], round: number) => void,
+  ): Promise<void> {
     return this.#inTurn(async () => {
-      const rows: Row[] = [];
-      const isOpen = frames.map((frame) => {
-        const record = this.#sessions.get(frame.session.id);
-        if (record === undefined) return false;
-        rows.push({ record, frame: { ...frame, fresh: record.fresh || frame.fresh } });
-        return true;
-      });
-      const outputs = (await this.#run(rows)).values();
-      return isOpen.map((open) => open ? outputs.next().value! : null);
+      const ahead = this.executor.stepsAhead ?? 1;
+      const asked: Promise<(Outputs | null)[]>[] = [];
+      for (const round of rounds.keys()) {
+        while (asked.length < Math.min(rounds.length, round + ahead)) {
+          const outputs = this.#ask(rounds[asked.length]!, asked.length === 0);
+          outputs.catch(() => undefined); // it is awaited below, unless one before it fails
+          asked.push(outputs);
+        }
+        onRound(await asked[round]!, round);
+      }
     });
   }
 
@@ -312,6 +317,20 @@ export class SlotScheduler {
       throw error;
     }
     return claims.length;
+  }
+
+  async #ask(frames: readonly ReadyFrame[], isFirst: boolean): Promise<(Outputs | null)[]> {
+    const rows: Row[] = [];
+    const isOpen = frames.map((frame) => {
+      const record = this.#sessions.get(frame.session.id);
+      if (record === undefined) return false;
+      // After the first round a session is fresh no more, though that is not known yet.
+      const fresh = frame.fresh || (isFirst && record.fresh);
+      rows.push({ record, frame: { ...frame, fresh } });
+      return true;
+    });
+    const outputs = (await this.#run(rows)).values();
+    return isOpen.map((open) => open ? outputs.next().value! : null);
   }
 
   /** One step of the executor, all or nothing. */

@@ -24,6 +24,8 @@ export interface StepLoopOptions {
   readonly onStep: (step: RanStep) => void;
 }
 
+/** Rounds that fit into this time may run together, where the executor takes steps ahead. */
+const AHEAD_MS = 2;
 /** Weight of the newest round in the mean. */
 const NEWEST = 0.1;
 /** An action that meets lost devices is begun again so many times. */
@@ -42,7 +44,7 @@ export class StepLoop {
   #isRunning = false;
   #isPaused = false;
   #idle: PromiseWithResolvers<void> | null = null;
-  #roundMs = 0;
+  #roundMs: number | null = null;
   #gathered: PromiseWithResolvers<void> | null = null;
 
   constructor(options: StepLoopOptions) {
@@ -51,7 +53,7 @@ export class StepLoop {
 
   /** Mean time of a round lately, in milliseconds. */
   get roundMs(): number {
-    return this.#roundMs;
+    return this.#roundMs ?? 0;
   }
 
   /** The session has a frame that a step could take. Starts the loop when it rests. */
@@ -159,7 +161,7 @@ export class StepLoop {
       if (await residency.wasLost(error)) return;
       for (const session of ready) {
         if (residency.isSeated(session) || !session.hasFrame) continue;
-        session.take();
+        session.take(1);
         session.giveBack(retries);
       }
     }
@@ -196,31 +198,57 @@ export class StepLoop {
     return session.attempts > 0 && session.attempts >= this.#options.retries;
   }
 
+  /** One frame of each session, and more of them while nobody would wait long for it. */
   async #round(sessions: readonly StreamSession[]): Promise<void> {
     const { host, residency, clock, watchdog, retries } = this.#options;
     const { scheduler } = host;
-    const begin = clock.now();
-    const frames = sessions.map((session): ReadyFrame => {
-      const { input, steps, reset } = session.take();
+    const rounds: ReadyFrame[][] = [];
+    const members: StreamSession[][] = [];
+    const depth = sessions.some(({ attempts }) => attempts > 0) ? 1 : this.#depth;
+    for (const session of sessions) {
       const { record } = session.options;
-      return { session: session.seat.slot!, input, steps, fresh: reset, record };
+      for (const [k, { input, steps, reset }] of session.take(depth).entries()) {
+        const frame = { session: session.seat.slot!, input, steps, fresh: reset, record };
+        (rounds[k] ??= []).push(frame);
+        (members[k] ??= []).push(session);
+      }
+    }
+    let begin = clock.now();
+    const onStep = (rows: number, failed: boolean) => {
+      const ms = clock.now() - begin;
+      begin += ms;
+      this.#roundMs = this.#roundMs === null ? ms : this.#roundMs + NEWEST * (ms - this.#roundMs);
+      const allCompute = { uploadMs: 0, computeMs: ms, readbackMs: 0 };
+      const phases = failed ? null : scheduler.executor.phases ?? allCompute;
+      this.#options.onStep({ rows, slots: scheduler.slots, ms, phases, failed });
+    };
+    let done = 0;
+    const steps = scheduler.stepWith(rounds, (outputs, round) => {
+      const ran = members[round]!;
+      ran.forEach((session, i) => {
+        if (session.endReason !== null) return;
+        residency.ran(session, session.commit(ownProbes(outputs[i]!)));
+      });
+      // After all of them, so that a stream of several sessions is written to once a round.
+      for (const session of ran) session.tellReaders();
+      onStep(ran.length, false);
+      done++;
     });
-    const ran = await watchdog.during(scheduler.stepWith(frames))
-      .catch((cause: unknown) => ({ cause }));
-    const failed = !Array.isArray(ran);
-    sessions.forEach((session, i) => {
-      if (session.endReason !== null) return;
-      if (failed) session.giveBack(retries);
-      else residency.ran(session, session.commit(ownProbes(ran[i]!)));
-    });
-    // After all of them, so that a stream of several sessions is written to once a round.
-    for (const session of sessions) session.tellReaders();
-    const ms = clock.now() - begin;
-    this.#roundMs += NEWEST * (ms - this.#roundMs);
-    const allCompute = { uploadMs: 0, computeMs: ms, readbackMs: 0 };
-    const phases = failed ? null : scheduler.executor.phases ?? allCompute;
-    this.#options.onStep({ rows: sessions.length, slots: scheduler.slots, ms, phases, failed });
-    if (failed) await residency.wasLost(ran.cause);
+    try {
+      await watchdog.during(steps);
+    } catch (error) {
+      const failed = members[done]!;
+      for (const session of failed) if (session.endReason === null) session.giveBack(retries);
+      onStep(failed.length, true);
+      await residency.wasLost(error);
+    }
+  }
+
+  /** Rounds that run at once: no longer than `AHEAD_MS`, for whoever comes now waits for all of them. */
+  get #depth(): number {
+    const most = this.#options.host.executor.stepsAhead ?? 1;
+    if (this.#roundMs === null) return 1;
+    return Math.max(1, Math.min(most, Math.floor(AHEAD_MS / this.#roundMs)));
   }
 }
 

@@ -45,7 +45,7 @@ export class StreamSession {
   #untold: OutboxEvent | null = null; // waits until its epoch is kept
   #freed = 0; // times that chunk numbers became free again
   #freedAtImage = 0;
-  #taken: TakenFrame | null = null;
+  readonly #taken: TakenFrame[] = [];
   #endReason: EndReason | null = null;
   #refusal: EndReason | null = null;
   #notice: Notice | null = null;
@@ -68,7 +68,7 @@ export class StreamSession {
       this.outbox.push(event as OutboxEvent, i < image.eventsReceived)
     );
     const known = image?.chunks.map((each) => Chunk.fromImage(each)) ?? [];
-    for (const chunk of known) if (chunk.stepsRun > 0) findOutputs(chunk, this.outbox);
+    for (const chunk of known) chunk.findOutputs(this.outbox);
     this.queue = new SessionQueue(options, around.limits, { nextSeq: image?.nextSeq ?? 0, known });
     if (image !== undefined) {
       if (this.queue.nextSeq > 0) this.durableSeq = this.queue.nextSeq - 1;
@@ -112,7 +112,7 @@ export class StreamSession {
 
   /** Whether a step could take a frame now. */
   get hasFrame(): boolean {
-    return this.#taken === null && this.queue.stepsWaiting > 0 && !this.isHeld;
+    return this.#taken.length === 0 && this.queue.stepsWaiting > 0 && !this.isHeld;
   }
 
   /** The next frame would tell an epoch that a crash could bring a second time. */
@@ -194,7 +194,7 @@ export class StreamSession {
         }),
       );
     }
-    this.#taken = null;
+    this.#taken.length = 0;
     if (readout !== null) this.options.predictor?.load(readout);
     this.#tellRollBack(toStep);
     this.#around.onActivity(this);
@@ -265,21 +265,28 @@ export class StreamSession {
     return reader;
   }
 
-  /** For the loop: the frame at the head. It stays there until committed. */
-  take(): TakenFrame {
+  /**
+   * For the loop: the frames at the head, so many at most, all of one chunk. They stay there until each is
+   * committed.
+   */
+  take(count: number): readonly TakenFrame[] {
     assert(this.hasFrame, "a frame waits and none is taken");
     const chunk = this.queue.head!;
-    const { steps, input } = chunk.head(this.options.frame);
     const isFirst = chunk.stepsRun === 0;
     chunk.state = "running";
     if (isFirst) chunk.startStep = this.stepsDone;
-    this.#taken = { chunk, steps, input, reset: this.#restNext || (isFirst && chunk.reset) };
-    return this.#taken;
+    const { frame } = this.options;
+    for (let at = chunk.stepsRun; at < chunk.steps && this.#taken.length < count; at += frame) {
+      const reset = this.#taken.length === 0 && (this.#restNext || (isFirst && chunk.reset));
+      this.#taken.push({ chunk, reset, ...chunk.frameAt(at, frame) });
+    }
+    return [...this.#taken];
   }
 
-  /** For the loop: the taken frame ran. Its readers are to be told once the whole round is committed. */
+  /** For the loop: the first taken frame ran. Its readers are to be told once the whole round is committed. */
   commit({ data, probes }: Outputs): RanFrame {
-    const taken = this.#release();
+    const taken = this.#taken.shift();
+    assert(taken !== undefined, "a frame was taken");
     const { chunk, steps, reset } = taken;
     const startStep = this.stepsDone;
     if (chunk.stepsRun === 0) {
@@ -298,9 +305,14 @@ export class StreamSession {
     return { ...taken, readoutBefore };
   }
 
-  /** For the loop: the step failed. The frame stays at the head, and is given up after `retries`. */
+  /**
+   * For the loop: the step of the first taken frame failed. What was taken stays at the head, and is given
+   * up after `retries`.
+   */
   giveBack(retries: number): void {
-    const { chunk } = this.#release();
+    const [failed] = this.#taken.splice(0);
+    assert(failed !== undefined, "a frame was taken");
+    const { chunk } = failed;
     chunk.attempts++;
     if (chunk.attempts <= retries) return;
     const atStep = this.stepsDone;
@@ -344,7 +356,7 @@ export class StreamSession {
     assert(this.#endReason === null, "a session ends once");
     this.#endReason = reason;
     this.#notice = null;
-    this.#taken = null;
+    this.#taken.length = 0;
     for (const chunk of this.queue.clear()) chunk.fail(this.goneError());
     this.tellReaders();
   }
@@ -444,13 +456,6 @@ export class StreamSession {
     });
   }
 
-  #release(): TakenFrame {
-    const taken = this.#taken;
-    assert(taken !== null, "a frame was taken");
-    this.#taken = null;
-    return taken;
-  }
-
   /** With `hold`, outputs that nobody received must fit in the ring together with those to come. */
   #assertOutputsFit(steps: number): void {
     if (this.options.outputs !== "hold") return;
@@ -481,18 +486,4 @@ export class StreamSession {
       );
     }
   }
-}
-
-/** Where the outputs of a chunk are that ran in an older process: its number may be that of another before. */
-function findOutputs(chunk: Chunk, ring: Outbox): void {
-  let steps = 0;
-  let to = 0;
-  for (let i = ring.end - 1; i >= ring.first && steps < chunk.stepsRun; i--) {
-    const event = ring.at(i)!;
-    if (event.kind !== "output" || event.seq !== chunk.seq) continue;
-    to ||= i + 1;
-    steps += event.steps;
-    if (steps === chunk.stepsRun) return chunk.restored(ring, { from: i, to });
-  }
-  chunk.restored(ring, null);
 }

@@ -27,6 +27,8 @@ type Records = readonly (readonly string[])[] | null;
 
 export interface StepRequest {
   readonly type: "step";
+  /** When a step fails, those of its series that were asked for since fail with it. */
+  readonly series: number;
   readonly rows: number;
   readonly block: ArrayBuffer;
   readonly records: Records;
@@ -74,7 +76,11 @@ const BITS = 2;
 const NO_PROBES: RowResult["probes"] = {};
 
 /** The block is a copy of the batch and may be transferred; it is `spare` where that is large enough. */
-export function packBatch(batch: readonly BatchRow[], spare: ArrayBuffer | null): StepRequest {
+export function packBatch(
+  batch: readonly BatchRow[],
+  series: number,
+  spare: ArrayBuffer | null,
+): StepRequest {
   let bytes = batch.length * ROW_WORDS * 4;
   let records: (readonly string[])[] | null = null;
   for (const [i, { input, record }] of batch.entries()) {
@@ -95,7 +101,7 @@ export function packBatch(batch: readonly BatchRow[], spare: ArrayBuffer | null)
     (isBits ? words : values).set(input, at);
     at += input.length;
   }
-  return { type: "step", rows: batch.length, block, records };
+  return { type: "step", series, rows: batch.length, block, records };
 }
 
 /** The batch, as views of its block. */

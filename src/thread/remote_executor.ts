@@ -38,6 +38,9 @@ export interface RemoteOptions {
   readonly say?: (line: string) => void;
 }
 
+/** So many hide what the server does between two steps, and the way there and back. */
+const STEPS_AHEAD = 4;
+
 export class RemoteExecutor implements Executor {
   readonly plan: Plan;
   readonly slots: number;
@@ -46,8 +49,10 @@ export class RemoteExecutor implements Executor {
   readonly lost: Promise<{ reason: string }>;
   readonly #line: Line;
   #phases: StepPhases | undefined;
-  /** A block for batches that no message holds. */
-  #spare: ArrayBuffer | null = null;
+  readonly stepsAhead = STEPS_AHEAD;
+  /** Blocks for batches that no message holds. */
+  readonly #spare: ArrayBuffer[] = [];
+  #series = 0;
 
   private constructor(plan: Plan, options: RemoteOptions, line: Line, info: ExecutorInfo) {
     this.plan = plan;
@@ -72,10 +77,16 @@ export class RemoteExecutor implements Executor {
   }
 
   async step(batch: readonly BatchRow[]): Promise<RowResult[]> {
-    const request = packBatch(batch, this.#spare);
-    this.#spare = null;
-    const result = await this.#line.ask<StepResult>(request, [request.block]);
-    this.#spare = result.block;
+    const series = this.#series;
+    const request = packBatch(batch, series, this.#spare.pop() ?? null);
+    let result: StepResult;
+    try {
+      result = await this.#line.ask<StepResult>(request, [request.block]);
+    } catch (error) {
+      this.#series = series + 1;
+      throw error;
+    }
+    this.#spare.push(result.block);
     this.#phases = result.phases;
     return unpackResults(result, batch, this.plan.outputSize);
   }

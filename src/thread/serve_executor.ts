@@ -7,6 +7,7 @@ import {
   type Opening,
   packResults,
   type Request,
+  type StepRequest,
   type ToThread,
   unpackBatch,
 } from "./protocol.ts";
@@ -16,46 +17,59 @@ export interface Port {
   listen(onMessage: (message: ToThread) => void): void;
 }
 
-/** `open` makes the executor from the opening message; what it says goes to the server. */
+/**
+ * `open` makes the executor from the opening message; what it says goes to the server. An answer leaves
+ * before the next question is begun, for a step may keep the thread busy.
+ */
 export function serveExecutor(
   port: Port,
   open: (opening: Opening, say: (line: string) => void) => Promise<Executor>,
 ): void {
-  let executor: Promise<Executor> | null = null;
+  let opened: Promise<Executor> | null = null;
+  let last: Promise<void> = Promise.resolve();
+  let failed: { readonly series: number; readonly error: unknown } | null = null;
+
+  async function answer(request: Request & { readonly id: number }): Promise<void> {
+    const { id } = request;
+    try {
+      const executor = await opened!;
+      if (request.type !== "step") {
+        return port.post({ type: "done", id, result: await ask(executor, request) });
+      }
+      // Asked for before anybody knew that one before it would fail.
+      if (failed?.series === request.series) throw failed.error;
+      const results = await executor.step(unpackBatch(request, executor.plan.sampleSize));
+      const result = packResults(results, request, executor.phases);
+      port.post({ type: "done", id, result }, [result.outputs.buffer, result.block]);
+    } catch (error) {
+      if (request.type === "step") failed = { series: request.series, error };
+      port.post({ type: "error", id, failure: failureOf(error) });
+    }
+  }
+
   port.listen((message) => {
-    if (message.type === "open") {
-      executor = open(message, (line) => port.post({ type: "say", line }));
-      executor.then(({ info, slots, lost }) => {
-        port.post({ type: "ready", info, slots });
-        void lost.then(({ reason }) => port.post({ type: "lost", reason }));
-      }).catch((error: unknown) => port.post({ type: "failed", failure: failureOf(error) }));
+    // A step that does not end must not keep the executor from being closed.
+    if (message.type === "close") return void answer(message);
+    if (message.type !== "open") {
+      last = last.then(() => answer(message));
       return;
     }
-    const { id } = message;
-    void answer(executor!, message).then(
-      ({ result, transfer }) => port.post({ type: "done", id, result }, transfer),
-      (error: unknown) => port.post({ type: "error", id, failure: failureOf(error) }),
-    );
+    opened = open(message, (line) => port.post({ type: "say", line }));
+    opened.then(({ info, slots, lost }) => {
+      port.post({ type: "ready", info, slots });
+      void lost.then(({ reason }) => port.post({ type: "lost", reason }));
+    }).catch((error: unknown) => port.post({ type: "failed", failure: failureOf(error) }));
   });
 }
 
-async function answer(
-  opened: Promise<Executor>,
-  request: Request,
-): Promise<{ result: unknown; transfer?: readonly ArrayBufferLike[] }> {
-  const executor = await opened;
+function ask(executor: Executor, request: Exclude<Request, StepRequest>): Promise<unknown> {
   switch (request.type) {
-    case "step": {
-      const results = await executor.step(unpackBatch(request, executor.plan.sampleSize));
-      const result = packResults(results, request, executor.phases);
-      return { result, transfer: [result.outputs.buffer, result.block] };
-    }
     case "read":
-      return { result: await executor.readState(request.slot) };
+      return executor.readState(request.slot);
     case "write":
-      return { result: await executor.writeState(request.slot, request.state) };
+      return executor.writeState(request.slot, request.state);
     case "close":
-      return { result: await executor.close() };
+      return executor.close();
   }
 }
 

@@ -83,7 +83,7 @@ test("numbers, counts and states", () => {
         if (head === undefined) continue;
         const steps = Math.min(FRAME, head.left);
         head.chunk.state = "running";
-        expect(head.chunk.head(FRAME).steps).toBe(steps);
+        expect(head.chunk.frameAt(head.chunk.stepsRun, FRAME).steps).toBe(steps);
         head.chunk.ran(steps, ring); // whatever its outputs are: nobody asks for them here
         queue.ran(head.chunk, steps);
         head.left -= steps;

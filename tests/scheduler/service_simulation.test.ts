@@ -95,6 +95,13 @@ class WrongRowVersion extends Subject {
   }
 }
 
+/** A step that was asked for ahead runs though the one before it failed. */
+class RunsOn extends Subject {
+  override step(batch: readonly BatchRow[]) {
+    return this.one(batch);
+  }
+}
+
 describe("a planted fault is found", () => {
   test("slot leak: a session that ends keeps its slot now and then", async () => {
     let calls = 0;
@@ -130,6 +137,10 @@ describe("a planted fault is found", () => {
 
   test("wrong row version: a failed step has moved the state", async () => {
     await expectFound((slots) => new WrongRowVersion(plainExecutor(slots)));
+  });
+
+  test("runs on: a step asked for ahead runs though the one before it failed", async () => {
+    await expectFound((slots) => new RunsOn(plainExecutor(slots)));
   });
 
   test("parked states are mixed up", async () => {

@@ -65,6 +65,8 @@ class Simulation {
   readonly #disk = new Disk();
   readonly #slots: number;
   readonly #sessionsMax: number;
+  /** Half of the seeds have an executor that takes steps ahead. */
+  readonly #stepsAhead: number;
   readonly clients: Client[] = [];
   readonly tally: Tally = { outputs: 0, losses: 0, restarts: 0, parks: 0 };
   #clock = new SimClock();
@@ -80,6 +82,7 @@ class Simulation {
   constructor(seed: number, make: MakeExecutor) {
     this.random = new Random(Math.imul(seed + 1, 0x9e3779b1) >>> 0);
     this.#make = make;
+    this.#stepsAhead = seed % 2 === 0 ? 1 : 3;
     this.#slots = this.random.int(1, 3);
     this.#sessionsMax = this.random.next() < 0.5 ? 0 : this.#slots + this.random.int(0, 5);
     this.#begin();
@@ -150,6 +153,7 @@ class Simulation {
   #newExecutor(): FaultyExecutor {
     const executor = this.#make(this.#slots);
     executor.fails = () => this.random.next() < this.#faultRate;
+    executor.stepsAhead = this.#stepsAhead;
     return executor;
   }
 

@@ -71,6 +71,30 @@ test(
   CASE_MS,
 );
 
+test("steps asked for ahead run in order, and fail with the one that fails, until it is known", async () => {
+  const [executor, other] = await Promise.all(
+    [openFailing("failing_thread.ts"), openFailing("failing_thread.ts")],
+  );
+  const outcomes = await Promise.allSettled([
+    executor.step([row(2)]),
+    executor.step([row(3)]),
+    executor.step([{ ...row(1), fresh: false }]),
+    executor.readState(0),
+  ]);
+  expect(outcomes.map(({ status }) => status))
+    .toEqual(["fulfilled", "rejected", "rejected", "fulfilled"]);
+  for (const outcome of outcomes.slice(1, 3)) {
+    expect(outcome).toMatchObject({ reason: { code: "step_failed", message: "no luck" } });
+  }
+  await other.step([row(2)]);
+  expect(await executor.readState(0)).toEqual(await other.readState(0));
+  const [again, wanted] = await Promise.all(
+    [executor, other].map((each) => each.step([{ ...row(1), fresh: false }])),
+  );
+  expect(again).toEqual(wanted!);
+  await Promise.all([executor.close(), other.close()]);
+});
+
 test("close rejects a step that will not end, and the executor counts as lost", async () => {
   const executor = await openFailing("failing_thread.ts");
   const never = executor.step([row(5)]).then(() => null, (each: unknown) => each);

@@ -72,6 +72,9 @@ export class FaultyExecutor implements Executor {
   fails: (batch: readonly BatchRow[], step: number) => boolean = () => false;
   /** Awaited before each step. */
   gate: Promise<void> | null = null;
+  /** See `Executor`. */
+  stepsAhead = 1;
+  #last: Promise<unknown> | null = null;
   #isLost = false;
   steps = 0;
   readonly batches: (readonly BatchRow[])[] = [];
@@ -102,7 +105,19 @@ export class FaultyExecutor implements Executor {
     if (says) this.#lost.resolve({ reason: "test" });
   }
 
-  async step(batch: readonly BatchRow[]): Promise<RowResult[]> {
+  step(batch: readonly BatchRow[]): Promise<RowResult[]> {
+    const before = this.#last;
+    const result = before === null ? this.one(batch) : before.then(() => this.one(batch));
+    this.#last = result;
+    const forget = () => {
+      if (this.#last === result) this.#last = null;
+    };
+    result.then(forget, forget);
+    return result;
+  }
+
+  /** A step whose turn has come. */
+  protected async one(batch: readonly BatchRow[]): Promise<RowResult[]> {
     const step = this.steps++;
     this.batches.push(batch);
     if (this.gate !== null) await this.gate;
