@@ -25,6 +25,8 @@ export interface LoadRun {
   readonly steps: number;
   readonly sampleSize: number;
   readonly density: number;
+  /** What a chunk is sent as. */
+  readonly input: "f32" | "bits";
   /** 0: closed loop, the next chunk as soon as `ahead` allows. Else every session posts so often. */
   readonly periodMs: number;
   /** Chunks of a session that may be under way. */
@@ -111,6 +113,7 @@ const PLAIN: LoadRun = {
   steps: 10,
   sampleSize: 64,
   density: 0.2,
+  input: "f32",
   periodMs: 0,
   ahead: 1,
   readers: "wait",

@@ -5,6 +5,7 @@
  */
 import process from "node:process";
 import { createInterface } from "node:readline";
+import { packBits } from "../src/base/numeric.ts";
 import type { LoadCommand, LoadCounts, LoadRun } from "./http_load.ts";
 import { Random, spikes } from "./models.ts";
 import { openStream, RawConnection, requestBytes } from "./raw_http.ts";
@@ -43,10 +44,13 @@ async function open(command: LoadCommand & { do: "open" }): Promise<null> {
   return null;
 }
 
-function bodiesOf({ steps, sampleSize, density }: LoadRun): Uint8Array[] {
+const TYPES = { f32: "application/octet-stream", bits: "application/vnd.ganglion.bits" } as const;
+
+function bodiesOf({ steps, sampleSize, density, input }: LoadRun): Uint8Array[] {
   const random = new Random(1);
   return Array.from({ length: BODIES }, () => {
-    const { buffer } = spikes(random, steps * sampleSize, density);
+    const values = spikes(random, steps * sampleSize, density);
+    const { buffer } = input === "bits" ? packBits(values, steps) : values;
     return new Uint8Array(buffer as ArrayBuffer);
   });
 }
@@ -54,7 +58,7 @@ function bodiesOf({ steps, sampleSize, density }: LoadRun): Uint8Array[] {
 /** The requests of one session, to be sent in turn. */
 function requestsOf({ id }: Session, index: number, how: LoadRun, bodies: Uint8Array[]) {
   const query = how.readers === "wait" ? "?wait=true" : "";
-  const headers = { "content-type": "application/octet-stream", accept: how.accept };
+  const headers = { "content-type": TYPES[how.input], accept: how.accept };
   const path = `/v1/sessions/${id}/chunks${query}`;
   return bodies.map((_, k) =>
     requestBytes("POST", url, path, headers, bodies[(k + index) % bodies.length]!)

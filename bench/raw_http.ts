@@ -94,11 +94,11 @@ export function openStream(
     socket.once("error", reject);
     socket.on("data", (bytes: Buffer) => {
       text += bytes.toString("latin1");
+      if (!isOpen && text.includes(HEAD_END) && !text.startsWith("HTTP/1.1 200")) {
+        return reject(new Error(`no event stream: ${text}`));
+      }
       const end = text.lastIndexOf("\n\n");
       if (end < 0) return;
-      if (!isOpen && !text.startsWith("HTTP/1.1 200")) {
-        return reject(new Error(`no event stream: ${text.slice(0, 300)}`));
-      }
       const events = text.slice(0, end + 2);
       text = text.slice(end + 2);
       if (!isOpen) resolve(() => void socket.destroy());

@@ -1,5 +1,5 @@
 /** Bodies of a chunk to typed arrays: four media types, one result. No JSON goes further down. */
-import { type Frames, isPacked, strayBit } from "../base/frames.ts";
+import { type Frames, isPacked, packSpikes, strayBit } from "../base/frames.ts";
 import { GanglionError } from "../base/errors.ts";
 import { parseNpy } from "../base/npy.ts";
 import { firstNonFinite, sizeOf, wordsOf } from "../base/numeric.ts";
@@ -21,7 +21,7 @@ export interface ChunkShape {
 }
 
 export interface DecodedChunk {
-  /** [steps, …sampleShape], finite; what came as bits stays so. */
+  /** [steps, …sampleShape], finite; as bits where all are spikes, however they came. */
   readonly values: Frames;
   readonly steps: number;
   readonly reset: boolean;
@@ -34,9 +34,12 @@ export function decodeChunk(
   shape: ChunkShape,
 ): DecodedChunk {
   const chunk = decoders[type](body, shape);
-  const at = isPacked(chunk.values) ? -1 : firstNonFinite(chunk.values);
+  if (isPacked(chunk.values)) return chunk;
+  const size = sizeOf(shape.sampleShape);
+  const spikes = packSpikes(chunk.values, size);
+  if (spikes !== null) return { ...chunk, values: spikes };
+  const at = firstNonFinite(chunk.values);
   if (at >= 0) {
-    const size = sizeOf(shape.sampleShape);
     const [step, index] = [Math.floor(at / size), at % size];
     throw new GanglionError("non_finite", `Value ${index} of step ${step} is NaN or infinite`, {
       step,

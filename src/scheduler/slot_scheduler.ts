@@ -8,7 +8,7 @@ import { probesOf } from "../model/plan.ts";
 import { restState } from "../model/row_state.ts";
 import { assert } from "../base/assert.ts";
 import { GanglionError } from "../base/errors.ts";
-import { entriesOf, type Frames, isPacked, strayBit } from "../base/frames.ts";
+import { entriesOf, type Frames, isPacked, packSpikes, strayBit } from "../base/frames.ts";
 import { canonicalise } from "../base/numeric.ts";
 import { Future } from "./future.ts";
 
@@ -165,8 +165,8 @@ export class SlotScheduler {
     options: SubmitOptions = {},
   ): Future<Outputs> {
     const { sampleSize, sampleShape } = this.executor.plan;
-    const input = framesOf(frame, options);
-    const steps = frame.length / entriesOf(input, sampleSize);
+    const input = framesOf(frame, sampleSize, options);
+    const steps = input.length / entriesOf(input, sampleSize);
     const fits = Number.isInteger(steps) && steps >= 1 &&
       (this.#partial ? steps <= this.frame : steps === this.frame);
     if (!fits) {
@@ -355,9 +355,15 @@ export class SlotScheduler {
   }
 }
 
-/** A frame as executors take it: the caller may still change its own. */
-function framesOf(frame: ArrayLike<number>, { packed }: SubmitOptions): Frames {
-  return packed ? new Uint32Array(frame) : canonicalise(new Float32Array(frame));
+/** A frame as executors take it, apart from the caller's own: bits where it is all spikes. */
+function framesOf(frame: ArrayLike<number>, sampleSize: number, { packed }: SubmitOptions): Frames {
+  if (packed) return new Uint32Array(frame);
+  const values = frame instanceof Float32Array ? frame : new Float32Array(frame);
+  if (values.length % sampleSize === 0) {
+    const spikes = packSpikes(values, sampleSize);
+    if (spikes !== null) return spikes;
+  }
+  return canonicalise(values.slice());
 }
 
 /** Drops cancelled frames from the head of a queue and takes the first live one. */
