@@ -16,8 +16,9 @@ export interface Agreement {
 
 /** Chunks at the edges of the measured time are counted by one side only. */
 const COUNT_SHARE = 0.05;
-/** A clock's tick. */
+/** A clock's tick, and what the chunks at the edges may move the mean by. */
 const EARLIER_MS = 1;
+const EARLIER_SHARE = 0.01;
 const SHARE = 0.05;
 const SHAPE_MS = 2;
 const SHAPE_PART = 0.25;
@@ -39,7 +40,7 @@ export function agreementOf(
     const others = server.chunks > count ? "; others use it too, or it was catching up" : "";
     return found(`the server counted ${server.chunks} chunks, we ${count}${others}`);
   }
-  if (outsideMs < -EARLIER_MS) {
+  if (outsideMs < -EARLIER_MS - EARLIER_SHARE * latencyMs.mean) {
     return found(`the server's mean is ${(-outsideMs).toFixed(1)} ms above ours`);
   }
   for (const [bound, share] of server.chunkMs.shares) {
