@@ -96,13 +96,33 @@ function tables(): [name: string, text: string][] {
   return found;
 }
 
-/** The page with each `<!-- speed: NAME -->` … `<!-- end -->` filled; throws where a name has no table. */
+interface Report {
+  readonly date: string;
+  readonly machine: string;
+  readonly setting: Readonly<Record<string, unknown>>;
+  readonly rows: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** Any bench's rows as they are kept, with the columns that are named after a colon, or all of them. */
+function rowsTable(what: string): string {
+  const [file, names] = what.split(": ", 2);
+  const text = readFileSync(new URL(`${file}.json`, RESULTS), "utf8");
+  const { date, machine, setting, rows } = JSON.parse(text) as Report;
+  const columns = names?.split(", ") ?? Object.keys(rows[0]!);
+  const cell = (value: unknown) => typeof value === "number" ? number(value) : String(value ?? "");
+  const table = markdownTable(columns, rows.map((row) => columns.map((name) => cell(row[name]))));
+  const about = [date, machine, setting["runtime"], setting["device"]]
+    .filter((each) => each !== undefined).join(", ");
+  return `${about}:\n\n${table}`;
+}
+
+/** The page with each `<!-- speed: NAME -->` … `<!-- end -->` filled, `rows FILE` from any result; throws where a name has no table. */
 export function speedPage(page: string): string {
   const byName = new Map(tables());
   return page.replaceAll(
     /(<!-- speed: (.+?) -->\n)[^]*?(<!-- end -->)/g,
     (_, open: string, name: string, close: string) => {
-      const text = byName.get(name);
+      const text = name.startsWith("rows ") ? rowsTable(name.slice(5)) : byName.get(name);
       if (text === undefined) throw new Error(`bench/results has nothing for "${name}"`);
       return `${open}\n${text}\n\n${close}`;
     },
