@@ -74,9 +74,13 @@ export async function getJson(path, signal) {
   return await answer.json();
 }
 
-/** @param {string} path @param {unknown} body @param {RequestInit} [init] */
+/**
+ * @param {string} path
+ * @param {unknown} body
+ * @param {Omit<RequestInit, "headers"> & { headers?: Record<string, string> }} [init]
+ */
 export async function postJson(path, body, init = {}) {
-  const headers = { "content-type": "application/json" };
+  const headers = { ...init.headers, "content-type": "application/json" };
   const answer = await request(path, {
     ...init,
     method: "POST",

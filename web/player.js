@@ -31,7 +31,9 @@ const NEWS_MS = 6000;
 /** A tab that is closed without a word leaves its slot so soon. */
 const TTL_SECONDS = 60;
 /** These pass by themselves. */
-const PASSING = ["starting", "device_lost", "draining", "rolled_back", "outputs_unread"];
+const PASSING = ["starting", "device_lost", "draining", "outputs_unread"];
+/** The server counts chunks otherwise than we. */
+const NUMBERS = ["chunk_differs", "chunk_gap", "chunk_too_old", "rolled_back"];
 
 /** @param {number} ms */
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -47,6 +49,8 @@ export class Player {
   /** What the server has not taken yet, so that a full queue leaves no gap. @type {{ input: Input, reset: boolean } | null} */
   #unsent = null;
   #generation = 0;
+  /** Number of the next chunk: one that is sent again, because its answer was lost, plays once. */
+  #seq = 0;
   #hooks;
 
   /** @param {PlayerHooks} hooks */
@@ -117,7 +121,8 @@ export class Player {
     }
     const unsent = this.#unsent;
     const { input, reset } = unsent;
-    const { start_step: start } = await postChunk(session.id, input, reset);
+    const { start_step: start } = await postChunk(session.id, input, { reset, seq: this.#seq });
+    this.#seq++;
     if (this.#unsent === unsent) this.#unsent = null;
     this.#hooks.onSent(start, input, reset);
     return true;
@@ -126,12 +131,13 @@ export class Player {
   async #open() {
     const options = { ...this.#hooks.options(), ttl_s: TTL_SECONDS };
     const session = this.session = /** @type {Session} */ (await postJson("/v1/sessions", options));
+    this.#seq = session.next_chunk_seq;
     await this.#hooks.onSession(session);
     this.#hooks.onChange();
     return session;
   }
 
-  /** @param {unknown} error */
+  /** @param {unknown} error @returns {Promise<void>} */
   async #recover(error) {
     if (!this.isRunning) return; // what it was after was given up
     if (error instanceof Unreachable) {
@@ -140,6 +146,9 @@ export class Player {
       return;
     }
     if (!(error instanceof Refusal)) throw error;
+    if (NUMBERS.includes(error.code)) {
+      return await this.#findSeq().catch((/** @type {unknown} */ other) => this.#recover(other));
+    }
     if (isGone(error)) {
       this.session = null;
       const news = "The session was gone; a new one goes on.";
@@ -148,6 +157,13 @@ export class Player {
     } else if (error.code === "queue_full" || PASSING.includes(error.code)) {
       await pause(Math.max(RETRY_MS, error.retryAfterSeconds * 1000));
     } else throw error;
+  }
+
+  /** The server's next number: what was sent last was taken though other input came since, or is lost. */
+  async #findSeq() {
+    if (this.session === null) return;
+    const found = await getJson(sessionPath(this.session.id));
+    this.#seq = /** @type {Session} */ (found).next_chunk_seq;
   }
 
   async #waitForServer() {
@@ -179,20 +195,24 @@ export class Player {
  * Spikes go as places; other values as they are, and in words only with a reset, which numbers cannot say.
  * @param {string} id
  * @param {Input} input
- * @param {boolean} reset
+ * @param {{ reset: boolean, seq: number }} how
  */
-async function postChunk(id, { steps, events, values }, reset) {
+async function postChunk(id, { steps, events, values }, { reset, seq }) {
   const path = `${sessionPath(id)}/chunks`;
-  if (events !== undefined) return await postJson(path, { steps, events, ...(reset && { reset }) });
+  const number = { "chunk-seq": String(seq) };
+  const init = { headers: number };
+  if (events !== undefined) {
+    return await postJson(path, { steps, events, ...(reset && { reset }) }, init);
+  }
   if (reset) {
     const size = values.length / steps;
     const data = Array.from(
       { length: steps },
       (_, t) => [...values.subarray(t * size, (t + 1) * size)],
     );
-    return await postJson(path, { data, reset });
+    return await postJson(path, { data, reset }, init);
   }
-  const headers = { "content-type": "application/octet-stream" };
+  const headers = { ...number, "content-type": "application/octet-stream" };
   const body = /** @type {Float32Array<ArrayBuffer>} */ (values);
   const answer = await request(path, { method: "POST", headers, body });
   return await answer.json();

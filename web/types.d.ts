@@ -52,6 +52,7 @@ export interface Session {
   readonly slot: number | null;
   readonly frame: number;
   readonly steps_done: number;
+  readonly next_chunk_seq: number;
   readonly epoch: number;
   readonly record: readonly string[];
 }
