@@ -20,6 +20,9 @@ const FORWARDED_SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"];
 /** Ctrl-C and Ctrl-\ reach the child from the terminal itself; forwarding would send them twice. */
 const TERMINAL_SIGNALS = ["SIGINT", "SIGQUIT"];
 
+/** The last gives every thread the `gc` that src/runtime/collect.ts calls. */
+const DENO_FLAGS = ["-A", "--no-prompt", "--no-remote", "--v8-flags=--expose-gc"];
+
 const require = createRequire(import.meta.url);
 
 function packageFolder(name) {
@@ -118,7 +121,7 @@ function runtimeEnv(runtime, env) {
  */
 export function runtimeCommand(runtime = "deno", env = process.env) {
   const args = runtime === "deno"
-    ? ["run", "-A", "--no-prompt", "--no-remote", "--config", join(ROOT, "deno.json")]
+    ? ["run", ...DENO_FLAGS, "--config", join(ROOT, "deno.json")]
     // Nothing in the caller's folder (bunfig.toml, .env) may change what runs.
     : ["--no-install", "--no-env-file", `--config=${join(ROOT, "bunfig.toml")}`];
   return { command: findRuntime(runtime), args, env: runtimeEnv(runtime, env) };

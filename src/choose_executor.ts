@@ -11,7 +11,7 @@ import { goldenFrame } from "./golden_frame.ts";
 import { LAYERS } from "./layers/mod.ts";
 import type { Plan, PlanNode } from "./model/plan.ts";
 import type { ThreadSettings } from "./executor_thread.ts";
-import { findGpu, readbackVerdict, runtime, startThread } from "./runtime/mod.ts";
+import { collection, findGpu, readbackVerdict, runtime, startThread } from "./runtime/mod.ts";
 import { type FromThread, RemoteExecutor, type ToThread } from "./thread/mod.ts";
 
 export type DeviceChoice = "auto" | "webgpu" | "cpu";
@@ -98,12 +98,14 @@ async function openWebGpu(plan: Plan, { slots, frame }: ChooseOptions): Promise<
   const { name, version } = runtime;
   const readback = await readbackVerdict({ runtime: name, version, adapter: open.name });
   const numerics = `${open.name}/${name} ${version}`;
+  const collect = collection();
   const executor = await GpuExecutor.create(plan, open, {
     slots,
     frame,
     readback,
     numerics,
     tune: true,
+    ...(collect && { collect }),
   });
   const verdict = await goldenFrame(executor, executor.waysToRun());
   if (verdict === "wrong") {

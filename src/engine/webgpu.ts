@@ -17,6 +17,7 @@ import type {
   StepPhases,
 } from "./executor.ts";
 import { candidates, type KernelChoice } from "./choice.ts";
+import { Collector } from "./collector.ts";
 import { OUTPUT_BEGIN } from "./kernel_text.ts";
 import { COPIES, type Layout, layOut, type WorkingMemory } from "./layout.ts";
 import { packParameters } from "./parameters.ts";
@@ -39,6 +40,8 @@ export interface EngineOptions {
   readonly kernels?: Partial<KernelChoice>;
   /** Measures what suits this device and model, in about half a second; never together with `kernels`. */
   readonly tune?: boolean;
+  /** Forces a full garbage collection; left out where what steps leave is freed without. */
+  readonly collect?: () => void;
   readonly clock?: Clock;
 }
 
@@ -54,6 +57,7 @@ export class GpuExecutor implements Executor {
   #tuning: Tuning;
   readonly #upload: Upload;
   readonly #state: StateAccess;
+  readonly #collector: Collector | null;
   /** By slot: which copy of its row is committed. */
   readonly #copies: Uint8Array;
   #info: ExecutorInfo;
@@ -75,6 +79,8 @@ export class GpuExecutor implements Executor {
     const { state, rings } = this.#programs.resident;
     this.#upload = new Upload(this.#layout);
     this.#state = new StateAccess(device, this.#layout, state, rings);
+    const { collect, clock = realClock } = options;
+    this.#collector = collect === undefined ? null : new Collector(collect, clock);
     this.#info = {
       kind: "webgpu",
       device: name,
@@ -130,19 +136,25 @@ export class GpuExecutor implements Executor {
   }
 
   async step(batch: readonly BatchRow[]): Promise<RowResult[]> {
-    const names = new Set(batch.flatMap((row) => row.record ?? []));
-    const record = [...names].sort();
-    const results: RowResult[] = [];
-    this.#phases = { uploadMs: 0, computeMs: 0, readbackMs: 0 };
-    for (let at = 0; at < batch.length; at += this.#layout.rowsMax) {
-      const rows = batch.slice(at, at + this.#layout.rowsMax);
-      results.push(...await this.#run(rows, record));
+    this.#collector?.begin();
+    try {
+      const names = new Set(batch.flatMap((row) => row.record ?? []));
+      const record = [...names].sort();
+      const results: RowResult[] = [];
+      this.#phases = { uploadMs: 0, computeMs: 0, readbackMs: 0 };
+      for (let at = 0; at < batch.length; at += this.#layout.rowsMax) {
+        const rows = batch.slice(at, at + this.#layout.rowsMax);
+        results.push(...await this.#run(rows, record));
+      }
+      for (const { slot } of batch) this.#copies[slot] = (this.#copies[slot]! + 1) % COPIES;
+      return results;
+    } finally {
+      this.#collector?.end();
     }
-    for (const { slot } of batch) this.#copies[slot] = (this.#copies[slot]! + 1) % COPIES;
-    return results;
   }
 
   readState(slot: number): Promise<RowState> {
+    this.#collector?.submitted();
     return this.#state.read(slot, this.#copies[slot]!);
   }
 
@@ -152,6 +164,7 @@ export class GpuExecutor implements Executor {
   }
 
   async close(): Promise<void> {
+    this.#collector?.close();
     this.#programs.destroy();
     this.#device.destroy();
     await this.#device.lost;
@@ -176,6 +189,7 @@ export class GpuExecutor implements Executor {
     const bytes = rows.length * program.outputWords * 4;
     encoder.copyBufferToBuffer(output, 0, readback.next(), 0, bytes);
     this.#device.queue.submit([encoder.finish()]);
+    this.#collector?.submitted();
     const read = await readback.read(bytes);
     if (this.#fault !== null) {
       const fault = this.#fault;

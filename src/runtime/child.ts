@@ -4,6 +4,9 @@ import { join } from "node:path";
 import process from "node:process";
 import { ROOT } from "./version.ts";
 
+/** As the launcher has them. */
+const DENO_FLAGS = ["-A", "--no-prompt", "--no-remote", "--v8-flags=--expose-gc"];
+
 /** Characters that are kept of what a server says to people. */
 const TALK_MAX = 10_000;
 
@@ -25,7 +28,7 @@ export interface ChildStart {
 export function ownRuntime(program: string): ChildStart {
   const args = "Bun" in globalThis
     ? ["--no-install", "--no-env-file", `--config=${join(ROOT, "bunfig.toml")}`]
-    : ["run", "-A", "--no-prompt", "--no-remote", "--config", join(ROOT, "deno.json")];
+    : ["run", ...DENO_FLAGS, "--config", join(ROOT, "deno.json")];
   return {
     command: process.execPath,
     args: [...args, join(ROOT, program)],

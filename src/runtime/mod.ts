@@ -7,6 +7,7 @@ import type { App, Listener, ListenOptions, Runtime } from "./types.ts";
 export type { App, Connection, Listener, ListenOptions, Runtime } from "./types.ts";
 export { openPartReader, openPartWriter, type PartReader, type PartWriter } from "./array_file.ts";
 export { ownRuntime, runChild, startServing } from "./child.ts";
+export { collection } from "./collect.ts";
 export { readbackVerdict } from "./fast_readback.ts";
 export { findGpu } from "./gpu.ts";
 export { readNirIsolated } from "./nir_process.ts";
