@@ -6,6 +6,7 @@
  * and fused_windows.ts write the sums.
  */
 import skeleton from "../../shaders/skeleton_fused.wgsl" with { type: "text" };
+import { wordsOf } from "../base/numeric.ts";
 import { layerNamed } from "../layers/mod.ts";
 import type { PlanBlock } from "../model/plan.ts";
 import type { KernelChoice } from "./choice.ts";
@@ -97,6 +98,7 @@ fn main(
   let end = min(now.end, row.steps);
 ${blocks.join("\n")}
 ${this.#commits().join("\n")}
+${this.#leaving()}
   if (lane == 0u && begin < end && end == row.steps) {
     output[row.output] = upload[0];
     output[row.output + 1u] = row.steps;
@@ -147,23 +149,51 @@ ${members.map(({ guard, shut }) => `    if (${guard}) {\n${shut}\n    }`).join("
 
   /** Keeps what late edges read in the next pass, once every node has run its steps. */
   #commits(): string[] {
-    return this.#fused.stages.flatMap(({ node, last, quads, width }) => {
+    return this.#fused.stages.flatMap((stage) => {
+      const { last } = stage;
       if (last === undefined) return [];
-      const { base } = this.#held.get(node.index)!;
-      const from = `${base}u + (end - 1u - begin) * ${width}u`;
-      const perWord = node.kind === "spike" ? 8 / quads : 1;
-      const words = Array.from({ length: perWord }, (_, k) => {
-        const word = `held_values[${from} + min(${perWord}u * w + ${k}u, ${width - 1}u)]`;
-        const present = width % perWord === 0 ? word : `select(${word}, 0u, ${perWord}u * w + ` +
-          `${k}u >= ${width}u)`;
-        return k === 0 ? present : `(${present} << ${k * quads * 4}u)`;
-      });
       return [
         `  for (var w = lane; w < ${last.words}u && begin < end; w += ${this.#fused.lanes}u) {
-    state[row.write + ${last.offset}u + w] = ${words.join(" | ")};
+    state[row.write + ${last.offset}u + w] = ${this.#wholeWord(stage, "end - 1u")};
   }`,
       ];
     });
+  }
+
+  /** Copies an output of spikes, 32 a word; other values left when they were computed. */
+  #leaving(): string {
+    const { output } = this.#layout.plan;
+    const { stage } = this.#held.get(output)!;
+    const { size, kind } = stage.node;
+    if (kind !== "spike") return "";
+    const words = wordsOf(size);
+    const value = this.#terms.value({ from: output, previous: false }, "w * 32u + bit");
+    const word = stage.pixels === 0
+      ? `    let word = ${this.#wholeWord(stage, "t")};`
+      : `    var word = 0u;
+    for (var bit = 0u; bit < min(32u, ${size}u - w * 32u); bit++) {
+      word |= select(0u, 1u << bit, ${value} != 0.0);
+    }`;
+    return `  for (var k = lane; begin < end && k < (end - begin) * ${words}u; ` +
+      `k += ${this.#fused.lanes}u) {
+    let t = begin + k / ${words}u;
+    let w = k % ${words}u;
+${word}
+    output[row.output + ${OUTPUT_BEGIN}u + t * ${words}u + w] = word;
+  }`;
+  }
+
+  /** Word `w` of what a stage gave at step `t`: a value, or 32 spikes, which several groups make up. */
+  #wholeWord({ node, quads, width }: Stage, t: string): string {
+    const from = `${this.#held.get(node.index)!.base}u + (${t} - begin) * ${width}u`;
+    const perWord = node.kind === "spike" ? 8 / quads : 1;
+    const words = Array.from({ length: perWord }, (_, k) => {
+      const word = `held_values[${from} + min(${perWord}u * w + ${k}u, ${width - 1}u)]`;
+      const present = width % perWord === 0 ? word : `select(${word}, 0u, ${perWord}u * w + ` +
+        `${k}u >= ${width}u)`;
+      return k === 0 ? present : `(${present} << ${k * quads * 4}u)`;
+    });
+    return words.join(" | ");
   }
 
   /** `step_<node>`: the layer's step for four elements. */
@@ -227,7 +257,7 @@ ${lanes.join("\n")}
     const { base } = this.#held.get(n)!;
     const at = `${base}u + (t - begin) * ${population.width}u`;
     const spikes = node.kind === "spike";
-    const isOutput = n === this.#layout.plan.output;
+    const isValueOutput = !spikes && n === this.#layout.plan.output;
     const steps = each.map((q) => {
       const given = [
         `x${q}`,
@@ -240,7 +270,7 @@ ${lanes.join("\n")}
         spikes
           ? `        word |= fired(y) << ${q * 4}u;`
           : `        hold_quad(${at} + ${at4(q)}, y, ${left(q)});`,
-        ...isOutput
+        ...isValueOutput
           ? [
             `        put_quad(row.output + ${OUTPUT_BEGIN}u + t * ${node.size}u + ${at4(q)}, y, ` +
             `${left(q)});`,

@@ -7,6 +7,7 @@
  * neighbours; behind a convolution the channels of one pixel. A *pool* is a stage of its own, a pixel an
  * invocation.
  */
+import { wordsOf } from "../base/numeric.ts";
 import { layerNamed, type PointwiseLayer } from "../layers/mod.ts";
 import type {
   ConvOp,
@@ -179,7 +180,7 @@ function byPixel(size: number, channels: number): Arrangement {
 /** Loop turns of the busiest invocation in one step, everything on. */
 function turnsPerStep(stages: readonly Stage[], { plan }: Layout, lanes: number): number {
   return stages.reduce((sum, stage) => {
-    const { groups, quads, width } = stage;
+    const { node, groups, quads, width, pixels } = stage;
     let turns = 5 * quads + 2;
     if (stage.kind === "pool") {
       turns += quads * 4 * (stage.op.kernel[0] + 1) * (stage.op.kernel[1] + 1);
@@ -193,6 +194,9 @@ function turnsPerStep(stages: readonly Stage[], { plan }: Layout, lanes: number)
           : 3 * op.inChannels * (op.kernel[0] + 1) * (op.kernel[1] + 1) + 4;
       }
     }
-    return sum + Math.ceil(groups / lanes) * turns + Math.ceil(width / lanes);
+    const leaving = node.index === plan.output && node.kind === "spike"
+      ? Math.ceil(wordsOf(node.size) / lanes) * (pixels === 0 ? 1 : 33)
+      : 0;
+    return sum + Math.ceil(groups / lanes) * turns + Math.ceil(width / lanes) + leaving;
   }, 2);
 }

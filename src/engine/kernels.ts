@@ -113,20 +113,21 @@ export class KernelWriter {
     return { HAS_LAST: last !== undefined, LAST: last?.offset ?? 0 };
   }
 
-  /** Copies a node's values to `offset` of each row's output. */
+  /** Copies a node's words of every step to `offset` of each row's output; never of the model's input. */
   emit(node: PlanNode, offset: number, stamps: boolean): Kernel {
-    const workgroup = workgroupOf(node.size);
+    const words = this.#layout.widths[node.index]!;
+    const workgroup = workgroupOf(words);
     const constants: Constants = {
       WORKGROUP: workgroup,
-      SIZE: node.size,
+      WORDS: words,
+      TARGET: this.#layout.targets[node.index]!,
       OUTPUT: offset,
       STAMPS: stamps,
     };
-    const edge = this.#edge({ from: node.index, previous: false }, 0);
     return {
       label: `emit ${node.name}`,
-      code: this.#join(constants, [edge, emitSkeleton]),
-      groups: Math.ceil(node.size / workgroup),
+      code: this.#join(constants, [emitSkeleton]),
+      groups: Math.ceil(words / workgroup),
       perStep: true,
     };
   }

@@ -95,7 +95,7 @@ export function layOut(plan: Plan, options: LayoutOptions): Layout {
     ringWords += steps * ring.size;
   }
   const uploadBytes = 4 * (UPLOAD_ROW_WORDS + frame * plan.sampleSize);
-  const outputBytes = 4 * (OUTPUT_HEADER_WORDS + frame * plan.outputSize);
+  const outputBytes = 4 * (OUTPUT_HEADER_WORDS + frame * widths[plan.output]!);
   const rowsMax = Math.max(
     1,
     Math.min(

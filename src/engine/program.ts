@@ -8,6 +8,7 @@ import { type Kernel, OUTPUT_BEGIN } from "./kernel_text.ts";
 import type { FieldProbe, KernelWriter } from "./kernels.ts";
 import type { FusedKernel } from "./fused.ts";
 import type { Layout } from "./layout.ts";
+import { endOf, fieldArray, leavingArray, type OutputArray } from "./outputs.ts";
 import { shaderError } from "./shader_errors.ts";
 
 /** Bytes between two passes in the uniform buffer: WebGPU's default alignment of dynamic offsets. */
@@ -20,13 +21,13 @@ export interface Dispatch {
 }
 
 interface RecordedProbe extends Probe {
-  /** First word within a row's output. */
-  readonly offset: number;
+  readonly array: OutputArray;
 }
 
 export interface Program {
   /** Words of output a row: header, outputs, recorded values. */
   readonly outputWords: number;
+  readonly output: OutputArray;
   readonly probes: readonly RecordedProbe[];
   /** By block: the dispatches of its nodes. */
   readonly blocks: readonly { block: PlanBlock; dispatches: readonly Dispatch[] }[];
@@ -122,11 +123,13 @@ export async function buildFused(
   cache: PipelineCache,
 ): Promise<Program> {
   const { plan, frame } = layout;
-  const outputWords = OUTPUT_BEGIN + frame * plan.outputSize;
+  const output = leavingArray(layout, plan.output, OUTPUT_BEGIN);
+  const outputWords = endOf(output, frame);
   const block: PlanBlock = { kind: "feedforward", nodes: plan.nodes.map(({ index }) => index) };
   const dispatches = [{ kernel, pipeline: await cache.get(kernel) }];
   return {
     outputWords,
+    output,
     probes: [],
     blocks: [{ block, dispatches }],
     emits: [],
@@ -142,12 +145,16 @@ export async function buildProgram(
   record: readonly string[],
 ): Promise<Program> {
   const { plan, frame } = layout;
-  let outputWords = OUTPUT_BEGIN + frame * plan.outputSize;
+  const output = leavingArray(layout, plan.output, OUTPUT_BEGIN);
+  let outputWords = endOf(output, frame);
   const probes: RecordedProbe[] = [];
   for (const probe of probesOf(plan)) {
     if (!record.includes(probe.name)) continue;
-    probes.push({ ...probe, offset: outputWords });
-    outputWords += frame * probe.size;
+    const array = probe.field === null
+      ? leavingArray(layout, probe.node, outputWords)
+      : fieldArray(probe.size, outputWords);
+    probes.push({ ...probe, array });
+    outputWords = endOf(array, frame);
   }
   const compile = (kernels: readonly Kernel[]): Promise<Dispatch[]> =>
     Promise.all(kernels.map(async (kernel) => ({ kernel, pipeline: await cache.get(kernel) })));
@@ -155,8 +162,8 @@ export async function buildProgram(
     block,
     dispatches: await compile([
       ...block.nodes.flatMap((index) => {
-        const fields: FieldProbe[] = probes.flatMap(({ node, field, offset }) =>
-          node === index && field !== null ? [{ field, offset }] : []
+        const fields: FieldProbe[] = probes.flatMap(({ node, field, array }) =>
+          node === index && field !== null ? [{ field, offset: array.offset }] : []
         );
         return writer.write(plan.nodes[index]!, fields);
       }),
@@ -165,11 +172,12 @@ export async function buildProgram(
   })));
   const values = probes.filter(({ field }) => field === null);
   const emits = await compile([
-    ...values.map(({ node, offset }) => writer.emit(plan.nodes[node]!, offset, false)),
-    writer.emit(plan.nodes[plan.output]!, OUTPUT_BEGIN, true),
+    ...values.map(({ node, array }) => writer.emit(plan.nodes[node]!, array.offset, false)),
+    writer.emit(plan.nodes[plan.output]!, output.offset, true),
   ]);
   return {
     outputWords,
+    output,
     probes,
     blocks,
     emits,

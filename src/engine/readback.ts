@@ -67,7 +67,7 @@ export class Readback {
   }
 
   /** The first `bytes` of the buffer that `next` gave last, in a copy. Call after `submit`. */
-  async read(bytes: number): Promise<Uint32Array> {
+  async read(bytes: number): Promise<Uint32Array<ArrayBuffer>> {
     const buffer = this.#buffers[this.#turn]!;
     if (this.#mode === "awaited") {
       await this.#inTime(buffer.mapAsync(GPUMapMode.READ, 0, bytes));

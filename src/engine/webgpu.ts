@@ -18,8 +18,8 @@ import type {
 } from "./executor.ts";
 import { candidates, type KernelChoice } from "./choice.ts";
 import { Collector } from "./collector.ts";
-import { OUTPUT_BEGIN } from "./kernel_text.ts";
 import { COPIES, type Layout, layOut, type WorkingMemory } from "./layout.ts";
+import { valuesIn } from "./outputs.ts";
 import { packParameters } from "./parameters.ts";
 import type { Program } from "./program.ts";
 import { type Loaded, ProgramSet } from "./programs.ts";
@@ -203,7 +203,7 @@ export class GpuExecutor implements Executor {
       if (!stamped) {
         throw new GanglionError("device_lost", "The device returned data of another step");
       }
-      return this.#result(program, row, read, at);
+      return resultOf(program, row, read, at);
     });
     const { uploadMs, computeMs, readbackMs } = this.#phases;
     this.#phases = {
@@ -243,19 +243,6 @@ export class GpuExecutor implements Executor {
     await Promise.all(this.kernels.map((choice) => this.#programs.load(choice)));
   }
 
-  #result(program: Program, row: BatchRow, read: Uint32Array, at: number): RowResult {
-    const values = new Float32Array(read.buffer);
-    const { outputSize } = this.plan;
-    const begin = at + OUTPUT_BEGIN;
-    const probes: Record<string, Float32Array> = {};
-    for (const { name, offset, size } of program.probes) {
-      if (row.record?.includes(name)) {
-        probes[name] = values.slice(at + offset, at + offset + row.steps * size);
-      }
-    }
-    return { output: values.slice(begin, begin + row.steps * outputSize), probes };
-  }
-
   #encode(encoder: GPUCommandEncoder, { program, group }: Loaded, rows: readonly BatchRow[]): void {
     const { passes } = program;
     const steps = rows.reduce((most, row) => Math.max(most, row.steps), 0);
@@ -278,6 +265,22 @@ export class GpuExecutor implements Executor {
     }
     pass.end();
   }
+}
+
+/** A row's result, of what was read from word `at` on. */
+function resultOf(
+  { output, probes }: Program,
+  { steps, record }: BatchRow,
+  read: Uint32Array<ArrayBuffer>,
+  at: number,
+): RowResult {
+  const recorded = probes.filter(({ name }) => record?.includes(name));
+  return {
+    output: valuesIn(read, at, output, steps),
+    probes: Object.fromEntries(
+      recorded.map(({ name, array }) => [name, valuesIn(read, at, array, steps)]),
+    ),
+  };
 }
 
 /** Refuses sizes that the device cannot hold, with the number that would fit. */

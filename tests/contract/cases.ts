@@ -17,7 +17,13 @@ import { type Plan, probesOf } from "../../src/model/plan.ts";
 import { ReferenceExecutor } from "../../src/reference/mod.ts";
 import { packBits } from "../../src/base/numeric.ts";
 import { SlotScheduler } from "../../src/scheduler/slot_scheduler.ts";
-import { plasticPlan, ratesPlan, residualPlan, tapsPlan } from "../support/layer_plans.ts";
+import {
+  plasticPlan,
+  ratesPlan,
+  residualPlan,
+  spikingOutputPlans,
+  tapsPlan,
+} from "../support/layer_plans.ts";
 import {
   convPlan,
   countPlan,
@@ -76,6 +82,7 @@ export const PLANS: readonly Plan[] = [
   mlpPlan(14, "cuba_lif", MODE_JOIN_FIRST | MODE_RESET_NEXT),
   mlpPlan(15, "lif_box", MODE_GE),
   mlpPlan(16, "cuba_lif_box", MODE_CUBA_OLD),
+  ...spikingOutputPlans(23),
 ];
 
 export function bits(values: Float32Array): Uint32Array {

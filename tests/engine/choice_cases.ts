@@ -16,7 +16,7 @@ import { ReferenceExecutor } from "../../src/reference/mod.ts";
 import { findGpu } from "../../src/runtime/gpu.ts";
 import { assertSameBits, type ContractCase } from "../contract/cases.ts";
 import { makeGpu } from "../support/gpu.ts";
-import { windowsPlan } from "../support/layer_plans.ts";
+import { spikingOutputPlans, windowsPlan } from "../support/layer_plans.ts";
 
 const SLOTS = 3;
 const FRAME = 8;
@@ -89,7 +89,8 @@ async function holds(plan: Plan, choice: KernelChoice, rounds: readonly Round[])
 
 /** One case a model; each runs this device's WebGPU, whatever executor the suite is given. */
 export function choiceCases(): ContractCase[] {
-  const models = { ...MODELS, windows: () => windowsPlan(31) };
+  const spiking = spikingOutputPlans(37).map((plan) => [plan.name, () => plan] as const);
+  const models = { ...MODELS, windows: () => windowsPlan(31), ...Object.fromEntries(spiking) };
   return Object.entries(models).map(([name, model]) => ({
     name: `every choice of kernels gives the same bits [${name}]`,
     run: async () => {
@@ -101,8 +102,8 @@ export function choiceCases(): ContractCase[] {
         if (await holds(plan, choice, rounds)) ran.push(choice);
       }
       assert.ok(ran.some(({ path }) => path === "layers"), "a kernel a layer always runs");
-      const hasWindows = plan.nodes.some(({ op }) => op.op === "conv" || op.op === "pool");
-      const fuses = choices.some(({ windows }) => windows || !hasWindows);
+      const has = (...ops: string[]) => plan.nodes.some(({ op }) => ops.includes(op.op));
+      const fuses = choices.some(({ windows }) => windows || !has("conv", "pool")) && !has("delay");
       assert.equal(ran.some(({ path }) => path === "fused"), fuses, "what can be fused was");
     },
   }));

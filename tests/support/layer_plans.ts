@@ -248,3 +248,67 @@ export function windowsPlan(seed: number): Plan {
     { name: "out", inputs: ["w1", "n3"], shape: [18], ...pointwise(random, "lif", 18) },
   ]);
 }
+
+/**
+ * Plans whose outputs are spikes, which leave a device as bits: from groups that fill a word and groups of
+ * which several do, in a cycle, from words that hold the channels of a pixel, and from a delay.
+ */
+export function spikingOutputPlans(seed: number): Plan[] {
+  const random = new Random(seed);
+  const conv: ConvOp = {
+    op: "conv",
+    inChannels: 2,
+    outChannels: 37,
+    groups: 1,
+    inSize: [9, 7],
+    outSize: [5, 4],
+    kernel: [3, 3],
+    stride: [2, 2],
+    pad: [1, 1],
+    dilation: [1, 1],
+    weights: random.floats(2 * 3 * 3 * 37),
+    bias: null,
+  };
+  const delays = Uint32Array.from({ length: 45 }, () => random.int(0, 5));
+  delays[0] = 5;
+  return [
+    makePlan("spikes-wide", [
+      input([33]),
+      { name: "fc", inputs: ["input"], shape: [300], ...dense(random, 33, 300) },
+      { name: "out", inputs: ["fc"], shape: [300], ...pointwise(random, "lif", 300) },
+    ]),
+    makePlan("spikes-cycle", [
+      input([19]),
+      { name: "fc", inputs: ["input"], shape: [77], ...dense(random, 19, 77) },
+      {
+        name: "w_rec",
+        inputs: [{ from: "out", previous: true }],
+        shape: [77],
+        ...dense(random, 77, 77),
+      },
+      {
+        name: "out",
+        inputs: ["fc", "w_rec"],
+        shape: [77],
+        ...pointwise(random, "cuba_lif", 77, MODE_GE),
+      },
+    ], [["w_rec", "out"]]),
+    makePlan("spikes-by-pixel", [
+      input([2, 9, 7]),
+      { name: "c", inputs: ["input"], shape: [37, 5, 4], kind: "real", op: conv },
+      { name: "out", inputs: ["c"], shape: [37, 5, 4], ...pointwise(random, "lif", 740) },
+    ]),
+    makePlan("spikes-late", [
+      input([12]),
+      { name: "fc", inputs: ["input"], shape: [45], ...dense(random, 12, 45) },
+      { name: "n", inputs: ["fc"], shape: [45], ...pointwise(random, "lif", 45) },
+      {
+        name: "out",
+        inputs: ["n"],
+        shape: [45],
+        kind: "spike",
+        op: { op: "delay", steps: delays, stepsMax: 5 },
+      },
+    ]),
+  ];
+}
