@@ -7,11 +7,11 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import { randomId } from "../base/ids.ts";
 import { GanglionError } from "../base/errors.ts";
 import { accessLog } from "./access_log.ts";
+import { type Answer, headOf, jsonAnswer } from "./answer.ts";
 import { type AppDeps, assertQuery, type Connection, type Context, type Env } from "./context.ts";
 import { allowReading, foreignOrigin, guard, preflight } from "./guard.ts";
-import { withLength } from "./head.ts";
 import { documentRoutes, INFO, queryParameters } from "./openapi.ts";
-import { problemResponse } from "./problem.ts";
+import { CHALLENGE, problemAnswer } from "./problem.ts";
 import { chunkRoutes } from "./routes/chunks.ts";
 import { outputRoutes } from "./routes/outputs.ts";
 import { pageRoutes } from "./routes/pages.ts";
@@ -28,7 +28,7 @@ export interface App {
   fetch(request: Request, connection?: Connection): Response | Promise<Response>;
 }
 
-type Handler = (c: Context) => Response | Promise<Response>;
+type Handler = (c: Context) => Answer | Promise<Answer>;
 type Route = readonly [method: "GET" | "POST" | "PUT" | "DELETE", path: string, handler: Handler];
 
 const SESSION = "/v1/sessions/:session";
@@ -78,7 +78,7 @@ export function createApp(deps: AppDeps): App {
     ["GET", "/v1/slots", watch.slots],
     ["GET", "/v1/events", watch.events],
     ["GET", "/metrics", watch.metrics],
-    ["GET", "/openapi.json", (c) => c.json(document())],
+    ["GET", "/openapi.json", () => jsonAnswer(document())],
   ];
   const document = documentOnce(app, deps.version);
   const allowed = methodsOf(routes);
@@ -115,7 +115,7 @@ export function createApp(deps: AppDeps): App {
 function surroundings(
   deps: AppDeps,
   tickets: Tickets,
-  signIn: (c: Context) => Response | null,
+  signIn: (c: Context) => Answer | null,
 ): (c: Context, handler: Handler) => Promise<Response> {
   const { clock, corsOrigin } = deps;
   const admit = guard(deps, tickets);
@@ -123,7 +123,7 @@ function surroundings(
   const nextId = requestIds();
   const onFault = deps.onFault ?? ((error, id) => console.error(`request ${id}:`, error));
 
-  async function respond(c: Context, handler: Handler): Promise<Response> {
+  async function respond(c: Context, handler: Handler): Promise<Answer> {
     try {
       c.set("owner", admit(c));
       return await handler(c);
@@ -131,10 +131,10 @@ function surroundings(
       if (!(error instanceof GanglionError)) onFault(error, c.get("requestId"));
       const code = error instanceof GanglionError ? error.code : "internal";
       c.set("problem", code);
-      const problem = problemResponse(error, c.get("requestId"));
       const page = code === "unauthorized" ? signIn(c) : null;
-      page?.headers.set("www-authenticate", problem.headers.get("www-authenticate")!);
-      return page ?? problem;
+      return page === null
+        ? problemAnswer(error, c.get("requestId"))
+        : { ...page, headers: { ...page.headers, "www-authenticate": CHALLENGE } };
     }
   }
 
@@ -143,17 +143,19 @@ function surroundings(
     const id = nextId(c);
     c.set("requestId", id);
     const origin = foreignOrigin(c, corsOrigin);
-    let response = origin === null ? null : preflight(c, origin);
-    if (response === null) {
-      response = await respond(c, handler);
-      if (c.req.method === "HEAD") response = await withLength(response);
-      if (origin !== null) allowReading(response, origin);
-    }
-    const { headers } = response;
-    headers.set("x-request-id", id);
-    headers.set("x-content-type-options", "nosniff");
-    headers.set("referrer-policy", "no-referrer");
-    log(c, response, begin);
+    const ofPreflight = origin === null ? null : preflight(c, origin);
+    let answer = ofPreflight ?? await respond(c, handler);
+    if (c.req.method === "HEAD") answer = headOf(answer);
+    const isRead = origin !== null && ofPreflight === null;
+    const headers = {
+      ...answer.headers,
+      ...(isRead ? allowReading(origin) : null),
+      "x-request-id": id,
+      "x-content-type-options": "nosniff",
+      "referrer-policy": "no-referrer",
+    };
+    const response = new Response(answer.body, { status: answer.status, headers });
+    log(c, answer, begin);
     return response;
   };
 }
