@@ -4,11 +4,14 @@
  * needs of a connection comes as the second argument.
  */
 import { OpenAPIHono } from "@hono/zod-openapi";
+import { HonoRequest } from "hono/request";
+import { RegExpRouter } from "hono/router/reg-exp-router";
+import { getPath } from "hono/utils/url";
 import { randomId } from "../base/ids.ts";
 import { GanglionError } from "../base/errors.ts";
 import { accessLog } from "./access_log.ts";
 import { type Answer, headOf, jsonAnswer } from "./answer.ts";
-import { type AppDeps, assertQuery, type Connection, type Context, type Env } from "./context.ts";
+import { type AppDeps, assertQuery, type Connection, Context } from "./context.ts";
 import { allowReading, foreignOrigin, guard, preflight } from "./guard.ts";
 import { documentRoutes, INFO, queryParameters } from "./openapi.ts";
 import { CHALLENGE, problemAnswer } from "./problem.ts";
@@ -28,6 +31,7 @@ export interface App {
   fetch(request: Request, connection?: Connection): Response | Promise<Response>;
 }
 
+type RequestMatch = ConstructorParameters<typeof HonoRequest>[2];
 type Handler = (c: Context) => Answer | Promise<Answer>;
 type Route = readonly [method: "GET" | "POST" | "PUT" | "DELETE", path: string, handler: Handler];
 
@@ -48,7 +52,7 @@ export function createApp(deps: AppDeps): App {
   const states = stateRoutes(deps);
   const watch = watchRoutes(deps, streams);
   const pages = pageRoutes(deps);
-  const app = new OpenAPIHono<Env>();
+  const router = new RegExpRouter<Handler>();
   const routes: Route[] = [
     ["GET", "/", pages.page],
     ["GET", "/docs", pages.page],
@@ -80,32 +84,37 @@ export function createApp(deps: AppDeps): App {
     ["GET", "/metrics", watch.metrics],
     ["GET", "/openapi.json", () => jsonAnswer(document())],
   ];
-  const document = documentOnce(app, deps.version);
+  const document = documentOnce(deps.version);
   const allowed = methodsOf(routes);
   const around = surroundings(deps, tickets, pages.signIn);
   for (const [method, path, handler] of routes) {
     const parameters = queryParameters(method, path);
     const handle: Handler = (c) => {
-      c.set("route", path);
+      c.route = path;
       // Where a query says something, a name that is not known must not pass in silence.
       if (parameters !== null) assertQuery(c, parameters);
       return handler(c);
     };
-    app.on(method, path, (c) => around(c, handle));
+    router.add(method, path, handle);
   }
-  documentRoutes(app.openAPIRegistry);
-
-  app.notFound((c) =>
-    around(c, () => {
-      const allow = allowed(c.req.path);
-      throw allow.length === 0
-        ? new GanglionError("not_found", `There is nothing at ${c.req.path.slice(0, 200)}`)
-        : new GanglionError("method_not_allowed", `Only ${allow.join(", ")} may be used here`, {
-          allow,
-        });
-    })
-  );
-  return { fetch: (request, connection = {}) => app.fetch(request, connection) };
+  const missing: Handler = ({ req }) => {
+    const allow = allowed(req.path);
+    throw allow.length === 0
+      ? new GanglionError("not_found", `There is nothing at ${req.path.slice(0, 200)}`)
+      : new GanglionError("method_not_allowed", `Only ${allow.join(", ")} may be used here`, {
+        allow,
+      });
+  };
+  const nextId = requestIds();
+  return {
+    fetch(request, connection = {}) {
+      const path = getPath(request);
+      const match = router.match(request.method === "HEAD" ? "GET" : request.method, path);
+      // Its parameters are all that a request takes of a match.
+      const req = new HonoRequest(request, path, match as unknown as RequestMatch);
+      return around(new Context(req, connection, nextId(req)), match[0][0]?.[0] ?? missing);
+    },
+  };
 }
 
 /**
@@ -120,28 +129,25 @@ function surroundings(
   const { clock, corsOrigin } = deps;
   const admit = guard(deps, tickets);
   const log = accessLog(deps);
-  const nextId = requestIds();
   const onFault = deps.onFault ?? ((error, id) => console.error(`request ${id}:`, error));
 
   async function respond(c: Context, handler: Handler): Promise<Answer> {
     try {
-      c.set("owner", admit(c));
+      c.owner = admit(c);
       return await handler(c);
     } catch (error) {
-      if (!(error instanceof GanglionError)) onFault(error, c.get("requestId"));
+      if (!(error instanceof GanglionError)) onFault(error, c.requestId);
       const code = error instanceof GanglionError ? error.code : "internal";
-      c.set("problem", code);
+      c.problem = code;
       const page = code === "unauthorized" ? signIn(c) : null;
       return page === null
-        ? problemAnswer(error, c.get("requestId"))
+        ? problemAnswer(error, c.requestId)
         : { ...page, headers: { ...page.headers, "www-authenticate": CHALLENGE } };
     }
   }
 
   return async (c, handler) => {
     const begin = clock.now();
-    const id = nextId(c);
-    c.set("requestId", id);
     const origin = foreignOrigin(c, corsOrigin);
     const ofPreflight = origin === null ? null : preflight(c, origin);
     let answer = ofPreflight ?? await respond(c, handler);
@@ -150,7 +156,7 @@ function surroundings(
     const headers = {
       ...answer.headers,
       ...(isRead ? allowReading(origin) : null),
-      "x-request-id": id,
+      "x-request-id": c.requestId,
       "x-content-type-options": "nosniff",
       "referrer-policy": "no-referrer",
     };
@@ -161,11 +167,11 @@ function surroundings(
 }
 
 /** Every answer carries a request id: the client's own, or a new one. */
-function requestIds(): (c: Context) => string {
+function requestIds(): (req: HonoRequest) => string {
   const prefix = randomId().slice(0, 8);
   let count = 0;
-  return (c) => {
-    const given = c.req.header("x-request-id");
+  return (req) => {
+    const given = req.header("x-request-id");
     const isFine = given !== undefined && /^[\w.:/+=-]{1,128}$/.test(given);
     return isFine ? given : `${prefix}-${(count++).toString(36)}`;
   };
@@ -184,7 +190,14 @@ function methodsOf(routes: readonly Route[]): (path: string) => string[] {
 }
 
 /** The OpenAPI document, made when first asked for. */
-function documentOnce(app: OpenAPIHono<Env>, version: string): () => object {
+function documentOnce(version: string): () => object {
   let document: object | null = null;
-  return () => document ??= app.getOpenAPI31Document({ openapi: "3.1.0", info: INFO(version) });
+  return () => {
+    if (document === null) {
+      const app = new OpenAPIHono();
+      documentRoutes(app.openAPIRegistry);
+      document = app.getOpenAPI31Document({ openapi: "3.1.0", info: INFO(version) });
+    }
+    return document;
+  };
 }

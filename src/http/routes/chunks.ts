@@ -22,7 +22,7 @@ type AnswerType = typeof ANSWER_TYPES[number];
 type Deps = Pick<AppDeps, "service" | "limits" | "clock">;
 
 export function chunkRoutes({ service, limits, clock }: Deps) {
-  const find = (c: Context) => service.session(c.req.param("session")!, c.get("owner"));
+  const find = (c: Context) => service.session(c.req.param("session")!, c.owner);
 
   /** The chunk of a request, decoded and queued. Refuses before anything is queued. */
   async function take(c: Context, wait: boolean): Promise<[StreamSession, Chunk]> {
@@ -104,7 +104,7 @@ export function chunkRoutes({ service, limits, clock }: Deps) {
       const wait = flagOf(c, "wait");
       const [session, chunk] = await take(c, wait);
       if (wait) {
-        c.env.keepOpen?.();
+        c.connection.keepOpen?.();
         const waitMs = limits.waitSecondsMax * 1000;
         const outputs = await chunk.wait(clock, waitMs, c.req.raw.signal);
         if (outputs !== null) return answer(type, session, chunk, outputs);

@@ -46,7 +46,7 @@ export function outputRoutes(
   tickets: Tickets,
 ) {
   const bodyLimits = { bytesMax: limits.controlBytesMax, seconds: limits.bodySeconds, clock };
-  const find = (c: Context, id: string) => service.anySession(id, c.get("owner"));
+  const find = (c: Context, id: string) => service.anySession(id, c.owner);
 
   function sourceOf(session: StreamSession, c: Context, from: ReadFrom, isNamed: boolean): Source {
     const host = service.model(session.options.model);
@@ -68,11 +68,11 @@ export function outputRoutes(
       closeAll();
       return EMPTY_ANSWER;
     }
-    c.env.keepOpen?.();
+    c.connection.keepOpen?.();
     const stream: EventStream = streams.start({
       signal: c.req.raw.signal,
       onRoom: () => pump(),
-      cut: () => c.env.cut?.(),
+      cut: () => c.connection.cut?.(),
       onClose: closeAll,
     });
     const cursors = sources.map(({ cursor }) => cursorText(cursor));
@@ -149,7 +149,7 @@ export function outputRoutes(
     async ticket(c: Context) {
       await readNothing(c, bodyLimits);
       const session = find(c, c.req.param("session")!);
-      const ticket = tickets.issue(session.id, c.get("owner"));
+      const ticket = tickets.issue(session.id, c.owner);
       const expires = new Date(clock.wallMs() + limits.ticketSeconds * 1000).toISOString();
       return jsonAnswer({ ticket, expires_at: expires }, 201, { "cache-control": "no-store" });
     },

@@ -20,15 +20,15 @@ export function sessionRoutes({ service, limits, clock }: Deps) {
       bytesMax: limits.controlBytesMax + 4 * Math.ceil(stateBytesMax / 3),
     },
   };
-  const find = (c: Context) => service.session(c.req.param("session")!, c.get("owner"));
+  const find = (c: Context) => service.session(c.req.param("session")!, c.owner);
   return {
     async create(c: Context) {
       const allowInexact = flagOf(c, "allow_inexact");
       const body = await readJson(c, CreateSession, createLimits);
-      if ((body.wait_s ?? 0) > 0) c.env.keepOpen?.();
+      if ((body.wait_s ?? 0) > 0) c.connection.keepOpen?.();
       const session = await service.open({
         model: body.model,
-        owner: c.get("owner"),
+        owner: c.owner,
         ttlSeconds: body.ttl_s,
         waitSeconds: body.wait_s,
         record: body.record,
@@ -46,7 +46,7 @@ export function sessionRoutes({ service, limits, clock }: Deps) {
     },
 
     list(c: Context) {
-      const sessions = service.sessions(c.get("owner"));
+      const sessions = service.sessions(c.owner);
       return jsonAnswer({ sessions: sessions.map((each) => describeSession(service, each)) });
     },
 

@@ -13,7 +13,7 @@ const TYPE = "application/octet-stream";
 
 export function stateRoutes({ service, limits, clock }: Deps) {
   const bodyLimits = { bytesMax: limits.controlBytesMax, seconds: limits.bodySeconds, clock };
-  const find = (c: Context) => service.session(c.req.param("session")!, c.get("owner"));
+  const find = (c: Context) => service.session(c.req.param("session")!, c.owner);
   return {
     async read(c: Context): Promise<Answer> {
       const session = find(c);

@@ -51,7 +51,7 @@ export function watchRoutes(deps: Deps, streams: EventStreams) {
 
     /** Every slot of every model; sessions of other keys without their ids. */
     slots(c: Context) {
-      const owner = c.get("owner");
+      const owner = c.owner;
       const holders = new Map(
         service.allSessions().filter(({ seat }) => seat.slot !== null)
           .map((each) => [`${each.seat.slot!.slot} ${each.options.model}`, each]),
@@ -81,13 +81,13 @@ export function watchRoutes(deps: Deps, streams: EventStreams) {
       if (c.req.raw.method === "HEAD") return streamAnswer(null);
       const lastId = c.req.header("last-event-id") ?? c.req.query("last_event_id");
       const reader = serverEvents.read(lastId);
-      const owner = c.get("owner");
+      const owner = c.owner;
       let timer: Timer | null = null;
-      c.env.keepOpen?.();
+      c.connection.keepOpen?.();
       const stream = streams.start({
         signal: c.req.raw.signal,
         onRoom: () => pump(),
-        cut: () => c.env.cut?.(),
+        cut: () => c.connection.cut?.(),
         onClose: () => {
           timer?.cancel();
           reader.close();
