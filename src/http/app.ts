@@ -131,26 +131,27 @@ function surroundings(
   const log = accessLog(deps);
   const onFault = deps.onFault ?? ((error, id) => console.error(`request ${id}:`, error));
 
-  async function respond(c: Context, handler: Handler): Promise<Answer> {
-    try {
-      c.owner = admit(c);
-      return await handler(c);
-    } catch (error) {
-      if (!(error instanceof GanglionError)) onFault(error, c.requestId);
-      const code = error instanceof GanglionError ? error.code : "internal";
-      c.problem = code;
-      const page = code === "unauthorized" ? signIn(c) : null;
-      return page === null
-        ? problemAnswer(error, c.requestId)
-        : { ...page, headers: { ...page.headers, "www-authenticate": CHALLENGE } };
-    }
+  function refuse(c: Context, error: unknown): Answer {
+    if (!(error instanceof GanglionError)) onFault(error, c.requestId);
+    const code = error instanceof GanglionError ? error.code : "internal";
+    c.problem = code;
+    const page = code === "unauthorized" ? signIn(c) : null;
+    return page === null
+      ? problemAnswer(error, c.requestId)
+      : { ...page, headers: { ...page.headers, "www-authenticate": CHALLENGE } };
   }
 
   return async (c, handler) => {
     const begin = clock.now();
     const origin = foreignOrigin(c, corsOrigin);
     const ofPreflight = origin === null ? null : preflight(c, origin);
-    let answer = ofPreflight ?? await respond(c, handler);
+    let answer: Answer;
+    try {
+      if (ofPreflight === null) c.owner = admit(c);
+      answer = ofPreflight ?? await handler(c);
+    } catch (error) {
+      answer = refuse(c, error);
+    }
     if (c.req.method === "HEAD") answer = headOf(answer);
     const isRead = origin !== null && ofPreflight === null;
     const headers = {

@@ -21,29 +21,33 @@ type AnswerType = typeof ANSWER_TYPES[number];
 
 type Deps = Pick<AppDeps, "service" | "limits" | "clock">;
 
+/** A chunk as it was sent. */
+interface Posted {
+  readonly type: ChunkType;
+  readonly body: Uint8Array<ArrayBuffer>;
+  readonly seq: number | undefined;
+  readonly epoch: number | undefined;
+  readonly wait: boolean;
+}
+
 export function chunkRoutes({ service, limits, clock }: Deps) {
   const find = (c: Context) => service.session(c.req.param("session")!, c.owner);
+  const bodyLimits = {
+    bytesMax: limits.bodyBytesMax,
+    hint: "send fewer steps in each chunk",
+    seconds: limits.bodySeconds,
+    clock,
+  };
 
-  /** The chunk of a request, decoded and queued. Refuses before anything is queued. */
-  async function take(c: Context, wait: boolean): Promise<[StreamSession, Chunk]> {
-    const type = mediaTypeOf(c, CHUNK_TYPES) as ChunkType;
-    const seq = countOf(c, "Chunk-Seq");
-    const epoch = countOf(c, "Session-Epoch");
-    const body = await readBody(c, {
-      bytesMax: limits.bodyBytesMax,
-      hint: "send fewer steps in each chunk",
-      seconds: limits.bodySeconds,
-      clock,
-    });
-    const session = find(c);
+  /** Decodes and queues a chunk. Refuses before anything is queued. */
+  function take(session: StreamSession, { type, body, seq, epoch, wait }: Posted): Chunk {
     const { values, steps, reset } = decodeChunk(type, body, {
       sampleShape: service.model(session.options.model).plan.sampleShape,
       assertSteps: (count) => session.queue.assertCanFit(count),
     });
     if (wait) assertAnswerFits(session, steps);
     const digest = chunkDigest(type, body);
-    const { chunk } = service.submit(session, { values, steps, reset, seq, digest, epoch });
-    return [session, chunk];
+    return service.submit(session, { values, steps, reset, seq, digest, epoch }).chunk;
   }
 
   function assertAnswerFits({ options }: StreamSession, steps: number): void {
@@ -91,10 +95,10 @@ export function chunkRoutes({ service, limits, clock }: Deps) {
   }
 
   return {
-    async post(c: Context) {
-      const type = bestType(c.req.header("accept"), ANSWER_TYPES);
+    async post(c: Context): Promise<Answer> {
+      const answerType = bestType(c.req.header("accept"), ANSWER_TYPES);
       find(c); // an ended session answers before its body is read
-      if (type === null) {
+      if (answerType === null) {
         throw new GanglionError(
           "not_acceptable",
           `The answer can be ${ANSWER_TYPES.join(", ")}`,
@@ -102,12 +106,17 @@ export function chunkRoutes({ service, limits, clock }: Deps) {
         );
       }
       const wait = flagOf(c, "wait");
-      const [session, chunk] = await take(c, wait);
+      const type = mediaTypeOf(c, CHUNK_TYPES) as ChunkType;
+      const seq = countOf(c, "Chunk-Seq");
+      const epoch = countOf(c, "Session-Epoch");
+      const body = await readBody(c, bodyLimits);
+      const session = find(c);
+      const chunk = take(session, { type, body, seq, epoch, wait });
       if (wait) {
         c.connection.keepOpen?.();
         const waitMs = limits.waitSecondsMax * 1000;
         const outputs = await chunk.wait(clock, waitMs, c.req.raw.signal);
-        if (outputs !== null) return answer(type, session, chunk, outputs);
+        if (outputs !== null) return answer(answerType, session, chunk, outputs);
       }
       return jsonAnswer(describeChunk(session, chunk), 202);
     },
