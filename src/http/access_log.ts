@@ -1,6 +1,8 @@
 /** One entry a request: for the log, and for the metrics. */
 import { ERRORS } from "../base/errors.ts";
+import type { Answer } from "./answer.ts";
 import type { AppDeps, Context } from "./context.ts";
+import { EVENT_STREAM_TYPE } from "./sse.ts";
 
 /** What is said of a request once it is answered. */
 export interface RequestEntry {
@@ -27,16 +29,16 @@ type Deps = Pick<AppDeps, "clock" | "metrics" | "onRequest">;
 
 /** Says of a request that it was answered; it came at `begin`. */
 export function accessLog({ clock, metrics, onRequest }: Deps) {
-  return (c: Context, { status, headers }: Response, begin: number): void => {
+  return (c: Context, { status, headers }: Answer, begin: number): void => {
     const { method, path } = c.req;
-    const route = c.get("route") ?? "none";
-    const code = c.get("problem");
+    const route = c.route ?? "none";
+    const code = c.problem;
     const ms = clock.now() - begin;
-    const isStream = headers.get("content-type") === "text/event-stream";
-    metrics.answered({ method, route, status, ms, code: code ?? null, isStream });
+    const isStream = headers["content-type"] === EVENT_STREAM_TYPE;
+    metrics.answered({ method, route, status, ms, code, isStream });
     if (onRequest === undefined) return;
     onRequest({
-      request_id: c.get("requestId"),
+      request_id: c.requestId,
       ...{ method, path, route, status, ms },
       stream: isStream,
       ...codeOf(code),
@@ -45,7 +47,7 @@ export function accessLog({ clock, metrics, onRequest }: Deps) {
   };
 }
 
-const codeOf = (code: keyof typeof ERRORS | undefined) => code === undefined ? {} : { code };
+const codeOf = (code: keyof typeof ERRORS | null) => code === null ? {} : { code };
 
 /** The ids of a W3C trace context; nothing when it is malformed, as the standard asks. */
 export function traceOf(header: string | undefined): Pick<RequestEntry, "trace_id" | "parent_id"> {

@@ -4,14 +4,17 @@
  * needs of a connection comes as the second argument.
  */
 import { OpenAPIHono } from "@hono/zod-openapi";
+import { HonoRequest } from "hono/request";
+import { RegExpRouter } from "hono/router/reg-exp-router";
+import { getPath } from "hono/utils/url";
 import { randomId } from "../base/ids.ts";
 import { GanglionError } from "../base/errors.ts";
 import { accessLog } from "./access_log.ts";
-import { type AppDeps, assertQuery, type Connection, type Context, type Env } from "./context.ts";
+import { type Answer, headOf, jsonAnswer } from "./answer.ts";
+import { type AppDeps, assertQuery, type Connection, Context } from "./context.ts";
 import { allowReading, foreignOrigin, guard, preflight } from "./guard.ts";
-import { withLength } from "./head.ts";
 import { documentRoutes, INFO, queryParameters } from "./openapi.ts";
-import { problemResponse } from "./problem.ts";
+import { CHALLENGE, problemAnswer } from "./problem.ts";
 import { chunkRoutes } from "./routes/chunks.ts";
 import { outputRoutes } from "./routes/outputs.ts";
 import { pageRoutes } from "./routes/pages.ts";
@@ -28,7 +31,8 @@ export interface App {
   fetch(request: Request, connection?: Connection): Response | Promise<Response>;
 }
 
-type Handler = (c: Context) => Response | Promise<Response>;
+type RequestMatch = ConstructorParameters<typeof HonoRequest>[2];
+type Handler = (c: Context) => Answer | Promise<Answer>;
 type Route = readonly [method: "GET" | "POST" | "PUT" | "DELETE", path: string, handler: Handler];
 
 const SESSION = "/v1/sessions/:session";
@@ -48,7 +52,7 @@ export function createApp(deps: AppDeps): App {
   const states = stateRoutes(deps);
   const watch = watchRoutes(deps, streams);
   const pages = pageRoutes(deps);
-  const app = new OpenAPIHono<Env>();
+  const router = new RegExpRouter<Handler>();
   const routes: Route[] = [
     ["GET", "/", pages.page],
     ["GET", "/docs", pages.page],
@@ -78,34 +82,39 @@ export function createApp(deps: AppDeps): App {
     ["GET", "/v1/slots", watch.slots],
     ["GET", "/v1/events", watch.events],
     ["GET", "/metrics", watch.metrics],
-    ["GET", "/openapi.json", (c) => c.json(document())],
+    ["GET", "/openapi.json", () => jsonAnswer(document())],
   ];
-  const document = documentOnce(app, deps.version);
+  const document = documentOnce(deps.version);
   const allowed = methodsOf(routes);
   const around = surroundings(deps, tickets, pages.signIn);
   for (const [method, path, handler] of routes) {
     const parameters = queryParameters(method, path);
     const handle: Handler = (c) => {
-      c.set("route", path);
+      c.route = path;
       // Where a query says something, a name that is not known must not pass in silence.
       if (parameters !== null) assertQuery(c, parameters);
       return handler(c);
     };
-    app.on(method, path, (c) => around(c, handle));
+    router.add(method, path, handle);
   }
-  documentRoutes(app.openAPIRegistry);
-
-  app.notFound((c) =>
-    around(c, () => {
-      const allow = allowed(c.req.path);
-      throw allow.length === 0
-        ? new GanglionError("not_found", `There is nothing at ${c.req.path.slice(0, 200)}`)
-        : new GanglionError("method_not_allowed", `Only ${allow.join(", ")} may be used here`, {
-          allow,
-        });
-    })
-  );
-  return { fetch: (request, connection = {}) => app.fetch(request, connection) };
+  const missing: Handler = ({ req }) => {
+    const allow = allowed(req.path);
+    throw allow.length === 0
+      ? new GanglionError("not_found", `There is nothing at ${req.path.slice(0, 200)}`)
+      : new GanglionError("method_not_allowed", `Only ${allow.join(", ")} may be used here`, {
+        allow,
+      });
+  };
+  const nextId = requestIds();
+  return {
+    fetch(request, connection = {}) {
+      const path = getPath(request);
+      const match = router.match(request.method === "HEAD" ? "GET" : request.method, path);
+      // Its parameters are all that a request takes of a match.
+      const req = new HonoRequest(request, path, match as unknown as RequestMatch);
+      return around(new Context(req, connection, nextId(req)), match[0][0]?.[0] ?? missing);
+    },
+  };
 }
 
 /**
@@ -115,55 +124,55 @@ export function createApp(deps: AppDeps): App {
 function surroundings(
   deps: AppDeps,
   tickets: Tickets,
-  signIn: (c: Context) => Response | null,
+  signIn: (c: Context) => Answer | null,
 ): (c: Context, handler: Handler) => Promise<Response> {
   const { clock, corsOrigin } = deps;
   const admit = guard(deps, tickets);
   const log = accessLog(deps);
-  const nextId = requestIds();
   const onFault = deps.onFault ?? ((error, id) => console.error(`request ${id}:`, error));
 
-  async function respond(c: Context, handler: Handler): Promise<Response> {
-    try {
-      c.set("owner", admit(c));
-      return await handler(c);
-    } catch (error) {
-      if (!(error instanceof GanglionError)) onFault(error, c.get("requestId"));
-      const code = error instanceof GanglionError ? error.code : "internal";
-      c.set("problem", code);
-      const problem = problemResponse(error, c.get("requestId"));
-      const page = code === "unauthorized" ? signIn(c) : null;
-      page?.headers.set("www-authenticate", problem.headers.get("www-authenticate")!);
-      return page ?? problem;
-    }
+  function refuse(c: Context, error: unknown): Answer {
+    if (!(error instanceof GanglionError)) onFault(error, c.requestId);
+    const code = error instanceof GanglionError ? error.code : "internal";
+    c.problem = code;
+    const page = code === "unauthorized" ? signIn(c) : null;
+    return page === null
+      ? problemAnswer(error, c.requestId)
+      : { ...page, headers: { ...page.headers, "www-authenticate": CHALLENGE } };
   }
 
   return async (c, handler) => {
     const begin = clock.now();
-    const id = nextId(c);
-    c.set("requestId", id);
     const origin = foreignOrigin(c, corsOrigin);
-    let response = origin === null ? null : preflight(c, origin);
-    if (response === null) {
-      response = await respond(c, handler);
-      if (c.req.method === "HEAD") response = await withLength(response);
-      if (origin !== null) allowReading(response, origin);
+    const ofPreflight = origin === null ? null : preflight(c, origin);
+    let answer: Answer;
+    try {
+      if (ofPreflight === null) c.owner = admit(c);
+      answer = ofPreflight ?? await handler(c);
+    } catch (error) {
+      answer = refuse(c, error);
     }
-    const { headers } = response;
-    headers.set("x-request-id", id);
-    headers.set("x-content-type-options", "nosniff");
-    headers.set("referrer-policy", "no-referrer");
-    log(c, response, begin);
+    if (c.req.method === "HEAD") answer = headOf(answer);
+    const isRead = origin !== null && ofPreflight === null;
+    const headers = {
+      ...answer.headers,
+      ...(isRead ? allowReading(origin) : null),
+      "x-request-id": c.requestId,
+      "x-content-type-options": "nosniff",
+      "referrer-policy": "no-referrer",
+    };
+    const response = new Response(answer.body, { status: answer.status, headers });
+    log(c, answer, begin);
     return response;
   };
 }
 
 /** Every answer carries a request id: the client's own, or a new one. */
-function requestIds(): (c: Context) => string {
+function requestIds(): (req: HonoRequest) => string {
   const prefix = randomId().slice(0, 8);
   let count = 0;
-  return (c) => {
-    const given = c.req.header("x-request-id");
+  return (req) => {
+    const given = req.header("x-request-id");
     const isFine = given !== undefined && /^[\w.:/+=-]{1,128}$/.test(given);
     return isFine ? given : `${prefix}-${(count++).toString(36)}`;
   };
@@ -182,7 +191,14 @@ function methodsOf(routes: readonly Route[]): (path: string) => string[] {
 }
 
 /** The OpenAPI document, made when first asked for. */
-function documentOnce(app: OpenAPIHono<Env>, version: string): () => object {
+function documentOnce(version: string): () => object {
   let document: object | null = null;
-  return () => document ??= app.getOpenAPI31Document({ openapi: "3.1.0", info: INFO(version) });
+  return () => {
+    if (document === null) {
+      const app = new OpenAPIHono();
+      documentRoutes(app.openAPIRegistry);
+      document = app.getOpenAPI31Document({ openapi: "3.1.0", info: INFO(version) });
+    }
+    return document;
+  };
 }

@@ -127,15 +127,21 @@ export function invalidBody(error: z.ZodError): GanglionError {
 }
 
 function inTime<T>(whole: Promise<T>, seconds: number, clock: Clock): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const timer = clock.after(seconds * 1000, () => {
-    reject(
-      new GanglionError("body_timeout", `The body did not come within ${seconds} s`, { seconds }),
-    );
+  // One promise and no race, for every request has a body.
+  return new Promise((resolve, reject) => {
+    const timer = clock.after(seconds * 1000, () => {
+      reject(
+        new GanglionError("body_timeout", `The body did not come within ${seconds} s`, { seconds }),
+      );
+    });
+    whole.then((value) => {
+      timer.cancel();
+      resolve(value);
+    }, (error: unknown) => {
+      timer.cancel();
+      reject(error as Error);
+    });
   });
-  // Cheaper than a race, for every request has a body.
-  whole.then(resolve, reject).finally(() => timer.cancel());
-  return promise;
 }
 
 function bounded(buffer: ArrayBuffer, limits: BodyLimits): Uint8Array<ArrayBuffer> {

@@ -1,5 +1,5 @@
 /** What every handler gets: the parts the application was made of, who asks, and plain flags. */
-import type { Context as HonoContext } from "hono";
+import type { HonoRequest } from "hono/request";
 import { hint } from "../base/closest.ts";
 import type { Clock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
@@ -49,20 +49,27 @@ export interface AppDeps {
   readonly residentBytes?: () => number;
 }
 
-export interface Env {
-  Bindings: Connection;
-  Variables: {
-    requestId: string;
-    /** Whose sessions the request may see; null without keys. */
-    owner: string | null;
-    /** The pattern of the route that answers. */
-    route?: string;
-    /** The code of the problem that is answered. */
-    problem?: ErrorCode;
-  };
-}
+/**
+ * One request while it is answered, and what is known of it. Not Hono's own, which makes a dozen functions
+ * for every request.
+ */
+export class Context {
+  readonly req: HonoRequest;
+  readonly connection: Connection;
+  readonly requestId: string;
+  /** Whose sessions the request may see; null without keys. */
+  owner: string | null = null;
+  /** The pattern of the route that answers. */
+  route: string | null = null;
+  /** The code of the problem that is answered. */
+  problem: ErrorCode | null = null;
 
-export type Context = HonoContext<Env>;
+  constructor(req: HonoRequest, connection: Connection, requestId: string) {
+    this.req = req;
+    this.connection = connection;
+    this.requestId = requestId;
+  }
+}
 
 /** Throws when the query has a parameter that is none of `names`: it may be a slip of the pen. */
 export function assertQuery(c: Context, names: readonly string[]): void {

@@ -1,20 +1,23 @@
 /** SHA-256, for telling repeats of a chunk from other bodies, and for comparing keys. */
 import { createHash, hash, timingSafeEqual } from "node:crypto";
+import { CHUNK_TYPES, type ChunkType } from "./chunk_codec.ts";
 
 /** Bodies up to this size are hashed in one call, together with their type. */
 const SMALL_BYTES = 64 << 10;
 const scratch = new Uint8Array(SMALL_BYTES + 256);
-const encoder = new TextEncoder();
+const heads = new Map<ChunkType, Uint8Array>(
+  CHUNK_TYPES.map((type) => [type, new TextEncoder().encode(`${type}\0`)]),
+);
 
 /** Of a media type and a body, so that the same bytes under another type differ. */
-export function chunkDigest(mediaType: string, body: Uint8Array): string {
-  const head = `${mediaType}\0`;
+export function chunkDigest(mediaType: ChunkType, body: Uint8Array): string {
+  const head = heads.get(mediaType)!;
   if (body.length > SMALL_BYTES) {
     return createHash("sha256").update(head).update(body).digest("base64");
   }
-  const { written } = encoder.encodeInto(head, scratch);
-  scratch.set(body, written);
-  return hash("sha256", scratch.subarray(0, written + body.length), "base64");
+  scratch.set(head);
+  scratch.set(body, head.length);
+  return hash("sha256", scratch.subarray(0, head.length + body.length), "base64");
 }
 
 /**

@@ -2,7 +2,6 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { z } from "@hono/zod-openapi";
 import { CHUNK_TYPES } from "./chunk_codec.ts";
-import type { Env } from "./context.ts";
 import { ENCODINGS } from "./encode_outputs.ts";
 import { EVENT_SCHEMAS } from "./event_schemas.ts";
 import {
@@ -20,7 +19,7 @@ import {
   TicketView,
 } from "./schemas.ts";
 
-type Registry = OpenAPIHono<Env>["openAPIRegistry"];
+type Registry = OpenAPIHono["openAPIRegistry"];
 type RouteConfig = Parameters<Registry["registerPath"]>[0];
 type Responses = RouteConfig["responses"];
 

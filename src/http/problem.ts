@@ -3,11 +3,15 @@
  * anything else is `internal` and tells nothing but the request id.
  */
 import { type ErrorCode, ERRORS, type Facts, GanglionError } from "../base/errors.ts";
+import type { Answer } from "./answer.ts";
 
 /** URI prefix of a problem's `type`; the code follows. */
 const TYPE = "urn:ganglion:problem:";
 
 export const PROBLEM_TYPE = "application/problem+json";
+
+/** `www-authenticate` of every 401. */
+export const CHALLENGE = 'Bearer realm="ganglion"';
 
 export interface Problem {
   readonly type: string;
@@ -37,12 +41,15 @@ export function problemOf(error: unknown, requestId: string): Problem & Facts {
 }
 
 /** The answer for an error, with the headers that belong to its status. */
-export function problemResponse(error: unknown, requestId: string): Response {
+export function problemAnswer(error: unknown, requestId: string): Answer {
   const problem = problemOf(error, requestId);
-  const headers = new Headers({ "content-type": PROBLEM_TYPE, "cache-control": "no-store" });
+  const headers: Record<string, string> = {
+    "content-type": PROBLEM_TYPE,
+    "cache-control": "no-store",
+  };
   const { retry_after_s: retryAfter, allow } = problem as Facts;
-  if (retryAfter !== undefined) headers.set("retry-after", String(retryAfter));
-  if (Array.isArray(allow)) headers.set("allow", allow.join(", "));
-  if (problem.status === 401) headers.set("www-authenticate", 'Bearer realm="ganglion"');
-  return new Response(JSON.stringify(problem), { status: problem.status, headers });
+  if (retryAfter !== undefined) headers["retry-after"] = String(retryAfter);
+  if (Array.isArray(allow)) headers["allow"] = allow.join(", ");
+  if (problem.status === 401) headers["www-authenticate"] = CHALLENGE;
+  return { status: problem.status, headers, body: JSON.stringify(problem) };
 }

@@ -4,9 +4,12 @@
  * opening comment and heartbeats keep runtimes and proxies from cutting a silent stream.
  */
 import type { Clock, Timer } from "../base/clock.ts";
+import type { Answer } from "./answer.ts";
 
-export const EVENT_STREAM_HEADERS = {
-  "content-type": "text/event-stream",
+export const EVENT_STREAM_TYPE = "text/event-stream";
+
+const HEADERS = {
+  "content-type": EVENT_STREAM_TYPE,
   "cache-control": "no-cache, no-transform",
   "x-accel-buffering": "no",
 } as const;
@@ -183,6 +186,11 @@ export class EventStreams {
       },
     });
   }
+}
+
+/** The answer that a stream is; null for HEAD, whose body nobody would read. */
+export function streamAnswer(stream: EventStream | null): Answer {
+  return { status: 200, headers: HEADERS, body: stream?.body ?? null };
 }
 
 /** One event as text. `data` is a single line. */

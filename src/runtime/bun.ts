@@ -3,7 +3,7 @@
  * begun, unless the handler asks to keep it open; and it would refuse large bodies without a problem
  * document, so that ours is the only limit.
  */
-import type { App, Listener, ListenOptions, Runtime } from "./types.ts";
+import type { App, Connection, Listener, ListenOptions, Runtime } from "./types.ts";
 
 interface BunServer {
   readonly port: number;
@@ -35,6 +35,24 @@ function withWholeUrl(request: Request): Request {
     : new Request(new URL(request.url, "http://localhost"), request);
 }
 
+class BunConnection implements Connection {
+  readonly #request: Request;
+  readonly #server: BunServer;
+
+  constructor(request: Request, server: BunServer) {
+    this.#request = request;
+    this.#server = server;
+  }
+
+  keepOpen(): void {
+    this.#server.timeout(this.#request, 0);
+  }
+
+  cut(): void {
+    this.#server.timeout(this.#request, CUT_SECONDS);
+  }
+}
+
 export function bunRuntime(): Runtime {
   const { Bun } = globalThis as unknown as { Bun: BunGlobal };
   return {
@@ -51,10 +69,7 @@ export function bunRuntime(): Runtime {
           // Without development mode Bun 1.4 would share a port that is taken.
           reusePort: false,
           fetch: (request, server) =>
-            app.fetch(withWholeUrl(request), {
-              keepOpen: () => server.timeout(request, 0),
-              cut: () => server.timeout(request, CUT_SECONDS),
-            }),
+            app.fetch(withWholeUrl(request), new BunConnection(request, server)),
         });
         resolve({ host, port: server.port, stop: () => server.stop(false) });
       });

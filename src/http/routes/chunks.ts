@@ -3,6 +3,7 @@ import { GanglionError } from "../../base/errors.ts";
 import { writeNpy } from "../../base/npy.ts";
 import type { Chunk, ChunkOutputs, StreamSession } from "../../scheduler/mod.ts";
 import { bestType } from "../accept.ts";
+import { type Answer, EMPTY_ANSWER, JSON_TYPE, jsonAnswer } from "../answer.ts";
 import { mediaTypeOf, readBody } from "../body.ts";
 import { CHUNK_TYPES, type ChunkType, decodeChunk } from "../chunk_codec.ts";
 import { type AppDeps, type Context, flagOf } from "../context.ts";
@@ -20,30 +21,33 @@ type AnswerType = typeof ANSWER_TYPES[number];
 
 type Deps = Pick<AppDeps, "service" | "limits" | "clock">;
 
-export function chunkRoutes({ service, limits, clock }: Deps) {
-  const find = (c: Context) => service.session(c.req.param("session")!, c.get("owner"));
+/** A chunk as it was sent. */
+interface Posted {
+  readonly type: ChunkType;
+  readonly body: Uint8Array<ArrayBuffer>;
+  readonly seq: number | undefined;
+  readonly epoch: number | undefined;
+  readonly wait: boolean;
+}
 
-  /** The chunk of a request, decoded and queued. Refuses before anything is queued. */
-  async function take(c: Context, wait: boolean): Promise<[StreamSession, Chunk]> {
-    const type = mediaTypeOf(c, CHUNK_TYPES) as ChunkType;
-    const seq = countOf(c, "Chunk-Seq");
-    const epoch = countOf(c, "Session-Epoch");
-    find(c); // an ended session answers before its body is read
-    const body = await readBody(c, {
-      bytesMax: limits.bodyBytesMax,
-      hint: "send fewer steps in each chunk",
-      seconds: limits.bodySeconds,
-      clock,
-    });
-    const session = find(c);
+export function chunkRoutes({ service, limits, clock }: Deps) {
+  const find = (c: Context) => service.session(c.req.param("session")!, c.owner);
+  const bodyLimits = {
+    bytesMax: limits.bodyBytesMax,
+    hint: "send fewer steps in each chunk",
+    seconds: limits.bodySeconds,
+    clock,
+  };
+
+  /** Decodes and queues a chunk. Refuses before anything is queued. */
+  function take(session: StreamSession, { type, body, seq, epoch, wait }: Posted): Chunk {
     const { values, steps, reset } = decodeChunk(type, body, {
       sampleShape: service.model(session.options.model).plan.sampleShape,
       assertSteps: (count) => session.queue.assertCanFit(count),
     });
     if (wait) assertAnswerFits(session, steps);
     const digest = chunkDigest(type, body);
-    const { chunk } = service.submit(session, { values, steps, reset, seq, digest, epoch });
-    return [session, chunk];
+    return service.submit(session, { values, steps, reset, seq, digest, epoch }).chunk;
   }
 
   function assertAnswerFits({ options }: StreamSession, steps: number): void {
@@ -61,10 +65,10 @@ export function chunkRoutes({ service, limits, clock }: Deps) {
     session: StreamSession,
     chunk: Chunk,
     outputs: ChunkOutputs,
-  ): Response {
+  ): Answer {
     const { plan, probes } = service.model(session.options.model);
     const shape = [chunk.steps, ...plan.outputShape];
-    if (type === "application/json") {
+    if (type === JSON_TYPE) {
       const head = JSON.stringify({ ...describeChunk(session, chunk), shape });
       const shapeOf = (name: string) => [chunk.steps, ...probes.get(name)!.shape];
       const recorded = session.options.record.length === 0
@@ -72,12 +76,13 @@ export function chunkRoutes({ service, limits, clock }: Deps) {
         : `,"probes":${encodeProbes("json", outputs.probes, shapeOf)}`;
       const data = encodeValues("json", outputs.data, shape);
       const text = `${head.slice(0, -1)},"data":${data}${recorded}${predictionText(outputs)}}`;
-      return new Response(text, { headers: { "content-type": type } });
+      return { status: 200, headers: { "content-type": type }, body: text };
     }
     const bytes = type === "application/x-npy"
       ? writeNpy(outputs.data, shape) as Uint8Array<ArrayBuffer>
       : bytesOf(outputs.data);
-    return new Response(bytes, {
+    return {
+      status: 200,
       headers: {
         "content-type": type,
         "chunk-seq": String(chunk.seq),
@@ -85,14 +90,15 @@ export function chunkRoutes({ service, limits, clock }: Deps) {
         "steps": String(chunk.steps),
         "session-epoch": String(chunk.epoch),
       },
-    });
+      body: bytes,
+    };
   }
 
   return {
-    async post(c: Context) {
-      const type = bestType(c.req.header("accept"), ANSWER_TYPES);
-      const session = find(c);
-      if (type === null) {
+    async post(c: Context): Promise<Answer> {
+      const answerType = bestType(c.req.header("accept"), ANSWER_TYPES);
+      find(c); // an ended session answers before its body is read
+      if (answerType === null) {
         throw new GanglionError(
           "not_acceptable",
           `The answer can be ${ANSWER_TYPES.join(", ")}`,
@@ -100,14 +106,19 @@ export function chunkRoutes({ service, limits, clock }: Deps) {
         );
       }
       const wait = flagOf(c, "wait");
-      const [, chunk] = await take(c, wait);
+      const type = mediaTypeOf(c, CHUNK_TYPES) as ChunkType;
+      const seq = countOf(c, "Chunk-Seq");
+      const epoch = countOf(c, "Session-Epoch");
+      const body = await readBody(c, bodyLimits);
+      const session = find(c);
+      const chunk = take(session, { type, body, seq, epoch, wait });
       if (wait) {
-        c.env.keepOpen?.();
+        c.connection.keepOpen?.();
         const waitMs = limits.waitSecondsMax * 1000;
         const outputs = await chunk.wait(clock, waitMs, c.req.raw.signal);
-        if (outputs !== null) return answer(type, session, chunk, outputs);
+        if (outputs !== null) return answer(answerType, session, chunk, outputs);
       }
-      return c.json(describeChunk(session, chunk), 202);
+      return jsonAnswer(describeChunk(session, chunk), 202);
     },
 
     async cancel(c: Context) {
@@ -123,7 +134,7 @@ export function chunkRoutes({ service, limits, clock }: Deps) {
       session.cancel(Number(seq));
       // It must not run after a crash either.
       await service.keep([session]);
-      return c.body(null, 204);
+      return EMPTY_ANSWER;
     },
   };
 }

@@ -12,6 +12,7 @@ import type {
   StreamSession,
 } from "../../scheduler/mod.ts";
 import { assertEventStream } from "../accept.ts";
+import { type Answer, EMPTY_ANSWER, jsonAnswer } from "../answer.ts";
 import { readNothing } from "../body.ts";
 import type { AppDeps, Context } from "../context.ts";
 import { type Encoding, ENCODINGS } from "../encode_outputs.ts";
@@ -24,7 +25,7 @@ import {
   parseId,
   type WireEvent,
 } from "../output_events.ts";
-import { EVENT_STREAM_HEADERS, type EventStream, type EventStreams, eventText } from "../sse.ts";
+import { type EventStream, type EventStreams, eventText, streamAnswer } from "../sse.ts";
 import type { Tickets } from "../tickets.ts";
 
 type Deps = Pick<AppDeps, "service" | "clock" | "limits">;
@@ -45,7 +46,7 @@ export function outputRoutes(
   tickets: Tickets,
 ) {
   const bodyLimits = { bytesMax: limits.controlBytesMax, seconds: limits.bodySeconds, clock };
-  const find = (c: Context, id: string) => service.anySession(id, c.get("owner"));
+  const find = (c: Context, id: string) => service.anySession(id, c.owner);
 
   function sourceOf(session: StreamSession, c: Context, from: ReadFrom, isNamed: boolean): Source {
     const host = service.model(session.options.model);
@@ -61,17 +62,17 @@ export function outputRoutes(
     return { reader, make, name, cursor };
   }
 
-  function streamTo(c: Context, sources: readonly Source[]): Response {
+  function streamTo(c: Context, sources: readonly Source[]): Answer {
     const closeAll = () => sources.forEach(({ reader }) => reader.close());
     if (sources.every(({ reader }) => reader.opening.resume === "full" && reader.isComplete)) {
       closeAll();
-      return c.body(null, 204);
+      return EMPTY_ANSWER;
     }
-    c.env.keepOpen?.();
+    c.connection.keepOpen?.();
     const stream: EventStream = streams.start({
       signal: c.req.raw.signal,
       onRoom: () => pump(),
-      cut: () => c.env.cut?.(),
+      cut: () => c.connection.cut?.(),
       onClose: closeAll,
     });
     const cursors = sources.map(({ cursor }) => cursorText(cursor));
@@ -110,7 +111,7 @@ export function outputRoutes(
     // Where the round's first session has brought the others along there is nothing left to do.
     for (const { reader } of sources) reader.onReady = () => void (reader.hasNews && pump());
     pump();
-    return new Response(stream.body, { headers: EVENT_STREAM_HEADERS });
+    return streamAnswer(stream);
   }
 
   return {
@@ -121,7 +122,7 @@ export function outputRoutes(
       const id = lastIdOf(c);
       const from = id === undefined ? fromOf(c) : parseId(id);
       // Nobody would read the body of an answer to HEAD.
-      if (c.req.raw.method === "HEAD") return new Response(null, { headers: EVENT_STREAM_HEADERS });
+      if (c.req.raw.method === "HEAD") return streamAnswer(null);
       return streamTo(c, [sourceOf(session, c, from, false)]);
     },
 
@@ -134,7 +135,7 @@ export function outputRoutes(
       const froms = id === undefined
         ? sessions.map(() => fromOf(c))
         : parseCursors(id, sessions.length);
-      if (c.req.raw.method === "HEAD") return new Response(null, { headers: EVENT_STREAM_HEADERS });
+      if (c.req.raw.method === "HEAD") return streamAnswer(null);
       const sources: Source[] = [];
       try {
         sessions.forEach((each, i) => sources.push(sourceOf(each, c, froms[i]!, true)));
@@ -148,9 +149,9 @@ export function outputRoutes(
     async ticket(c: Context) {
       await readNothing(c, bodyLimits);
       const session = find(c, c.req.param("session")!);
-      const ticket = tickets.issue(session.id, c.get("owner"));
+      const ticket = tickets.issue(session.id, c.owner);
       const expires = new Date(clock.wallMs() + limits.ticketSeconds * 1000).toISOString();
-      return c.json({ ticket, expires_at: expires }, 201, { "cache-control": "no-store" });
+      return jsonAnswer({ ticket, expires_at: expires }, 201, { "cache-control": "no-store" });
     },
   };
 }

@@ -5,6 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { GanglionError } from "../../base/errors.ts";
+import type { Answer } from "../answer.ts";
 import type { AppDeps, Context, WebFile } from "../context.ts";
 
 /** No script, style or address but this server's own, nothing inline, and no text becomes markup. */
@@ -25,7 +26,7 @@ type Deps = Pick<AppDeps, "webFiles">;
 export function pageRoutes({ webFiles = [] }: Deps) {
   const files = new Map(webFiles.map((file) => [file.name, { ...file, tag: tagOf(file) }]));
 
-  function answer(c: Context, name: string, status: 200 | 401 = 200): Response {
+  function answer(c: Context, name: string, status: 200 | 401 = 200): Answer {
     const file = files.get(name);
     if (file === undefined) {
       throw new GanglionError("not_found", `There is nothing at ${c.req.path.slice(0, 200)}`);
@@ -38,9 +39,9 @@ export function pageRoutes({ webFiles = [] }: Deps) {
       "etag": file.tag,
     };
     if (status === 200 && c.req.header("if-none-match") === file.tag) {
-      return new Response(null, { status: 304, headers });
+      return { status: 304, headers, body: null };
     }
-    return new Response(file.bytes, { status, headers });
+    return { status, headers, body: file.bytes };
   }
 
   return {
@@ -51,7 +52,7 @@ export function pageRoutes({ webFiles = [] }: Deps) {
      * What a browser without a key gets for a page: 401, and the page itself, which asks for the key.
      * Null for everybody else.
      */
-    signIn(c: Context): Response | null {
+    signIn(c: Context): Answer | null {
       const name = PAGES[c.req.path];
       const wantsPage = /\btext\/html\b/i.test(c.req.header("accept") ?? "");
       if (name === undefined || !files.has(name) || c.req.method !== "GET" || !wantsPage) {

@@ -1,4 +1,5 @@
 /** The server itself: health, models, limits. */
+import { jsonAnswer } from "../answer.ts";
 import type { AppDeps, Context } from "../context.ts";
 import { describeGraph, describeModel } from "../describe.ts";
 
@@ -6,21 +7,21 @@ type Deps = Pick<AppDeps, "service" | "limits" | "version" | "commit">;
 
 export function serverRoutes({ service, limits, version, commit }: Deps) {
   return {
-    healthy: (c: Context) => c.json({ status: "ok", version, commit: commit ?? null }),
+    healthy: () => jsonAnswer({ status: "ok", version, commit: commit ?? null }),
 
-    live(c: Context) {
+    live() {
       service.assertLive();
-      return c.json({ status: "live" });
+      return jsonAnswer({ status: "live" });
     },
 
-    ready(c: Context) {
+    ready() {
       service.assertReady();
-      return c.json({ status: "ready" });
+      return jsonAnswer({ status: "ready" });
     },
 
-    models: (c: Context) => c.json({ models: service.models.map(describeModel) }),
-    model: (c: Context) => c.json(describeModel(service.model(c.req.param("model")!))),
-    graph: (c: Context) => c.json(describeGraph(service.model(c.req.param("model")!))),
-    limits: (c: Context) => c.json(limits),
+    models: () => jsonAnswer({ models: service.models.map(describeModel) }),
+    model: (c: Context) => jsonAnswer(describeModel(service.model(c.req.param("model")!))),
+    graph: (c: Context) => jsonAnswer(describeGraph(service.model(c.req.param("model")!))),
+    limits: () => jsonAnswer(limits),
   };
 }

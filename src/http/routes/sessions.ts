@@ -2,6 +2,7 @@
 import { GanglionError } from "../../base/errors.ts";
 import { decodeSnapshot, type Snapshot, snapshotBytesMax } from "../../checkpoint/mod.ts";
 import type { ModelHost } from "../../scheduler/mod.ts";
+import { EMPTY_ANSWER, jsonAnswer } from "../answer.ts";
 import { readJson, readNothing } from "../body.ts";
 import { type AppDeps, type Context, flagOf } from "../context.ts";
 import { describeSession } from "../describe.ts";
@@ -19,15 +20,15 @@ export function sessionRoutes({ service, limits, clock }: Deps) {
       bytesMax: limits.controlBytesMax + 4 * Math.ceil(stateBytesMax / 3),
     },
   };
-  const find = (c: Context) => service.session(c.req.param("session")!, c.get("owner"));
+  const find = (c: Context) => service.session(c.req.param("session")!, c.owner);
   return {
     async create(c: Context) {
       const allowInexact = flagOf(c, "allow_inexact");
       const body = await readJson(c, CreateSession, createLimits);
-      if ((body.wait_s ?? 0) > 0) c.env.keepOpen?.();
+      if ((body.wait_s ?? 0) > 0) c.connection.keepOpen?.();
       const session = await service.open({
         model: body.model,
-        owner: c.get("owner"),
+        owner: c.owner,
         ttlSeconds: body.ttl_s,
         waitSeconds: body.wait_s,
         record: body.record,
@@ -39,17 +40,17 @@ export function sessionRoutes({ service, limits, clock }: Deps) {
           : snapshotOf(service.model(body.model), body.state, allowInexact),
         signal: c.req.raw.signal,
       });
-      return c.json(describeSession(service, session), 201, {
+      return jsonAnswer(describeSession(service, session), 201, {
         location: `/v1/sessions/${session.id}`,
       });
     },
 
     list(c: Context) {
-      const sessions = service.sessions(c.get("owner"));
-      return c.json({ sessions: sessions.map((each) => describeSession(service, each)) });
+      const sessions = service.sessions(c.owner);
+      return jsonAnswer({ sessions: sessions.map((each) => describeSession(service, each)) });
     },
 
-    get: (c: Context) => c.json(describeSession(service, find(c))),
+    get: (c: Context) => jsonAnswer(describeSession(service, find(c))),
 
     async reset(c: Context) {
       find(c); // an ended session answers before its body is read
@@ -58,12 +59,12 @@ export function sessionRoutes({ service, limits, clock }: Deps) {
       session.reset();
       // An epoch that somebody knows of must not come a second time after a crash.
       await service.keep([session]);
-      return c.json(describeSession(service, session));
+      return jsonAnswer(describeSession(service, session));
     },
 
     close(c: Context) {
       service.end(find(c), "closed");
-      return c.body(null, 204);
+      return EMPTY_ANSWER;
     },
 
     /** Has its place in the API; this version answers that it has no such thing. */

@@ -2,6 +2,7 @@
 import { GanglionError } from "../../base/errors.ts";
 import { decodeSnapshot, encodeSnapshot, snapshotBytesMax } from "../../checkpoint/mod.ts";
 import { bestType } from "../accept.ts";
+import { type Answer, jsonAnswer } from "../answer.ts";
 import { mediaTypeOf, readBody, readNothing } from "../body.ts";
 import { type AppDeps, type Context, flagOf } from "../context.ts";
 import { describeSession } from "../describe.ts";
@@ -12,22 +13,24 @@ const TYPE = "application/octet-stream";
 
 export function stateRoutes({ service, limits, clock }: Deps) {
   const bodyLimits = { bytesMax: limits.controlBytesMax, seconds: limits.bodySeconds, clock };
-  const find = (c: Context) => service.session(c.req.param("session")!, c.get("owner"));
+  const find = (c: Context) => service.session(c.req.param("session")!, c.owner);
   return {
-    async read(c: Context) {
+    async read(c: Context): Promise<Answer> {
       const session = find(c);
       if (bestType(c.req.header("accept"), [TYPE]) === null) {
         throw new GanglionError("not_acceptable", `A state is given as ${TYPE}`, { types: [TYPE] });
       }
       const { plan } = service.model(session.options.model);
       const snapshot = await service.snapshot(session);
-      return new Response(encodeSnapshot(plan, snapshot), {
+      return {
+        status: 200,
         headers: {
           "content-type": TYPE,
           "content-disposition": `attachment; filename="step-${snapshot.step}.safetensors"`,
           "cache-control": "no-store",
         },
-      });
+        body: encodeSnapshot(plan, snapshot),
+      };
     },
 
     async replace(c: Context) {
@@ -41,7 +44,7 @@ export function stateRoutes({ service, limits, clock }: Deps) {
       const { numerics } = info;
       await service.restore(find(c), decodeSnapshot(body, { plan, numerics, allowInexact }));
       await service.keep([session]);
-      return c.json(describeSession(service, session));
+      return jsonAnswer(describeSession(service, session));
     },
 
     async fork(c: Context) {
@@ -49,7 +52,7 @@ export function stateRoutes({ service, limits, clock }: Deps) {
       await readNothing(c, bodyLimits);
       const fork = await service.fork(find(c));
       const location = `/v1/sessions/${fork.id}`;
-      return c.json(describeSession(service, fork), 201, { location });
+      return jsonAnswer(describeSession(service, fork), 201, { location });
     },
 
     async park(c: Context) {
@@ -57,7 +60,7 @@ export function stateRoutes({ service, limits, clock }: Deps) {
       await readNothing(c, bodyLimits);
       const session = find(c);
       await service.park(session);
-      return c.json(describeSession(service, session));
+      return jsonAnswer(describeSession(service, session));
     },
   };
 }

@@ -3,8 +3,9 @@ import type { Timer } from "../../base/clock.ts";
 import { METRICS_TYPE } from "../../metrics/mod.ts";
 import type { ModelStats } from "../../scheduler/mod.ts";
 import { assertEventStream } from "../accept.ts";
+import { type Answer, jsonAnswer } from "../answer.ts";
 import type { AppDeps, Context } from "../context.ts";
-import { EVENT_STREAM_HEADERS, type EventStreams, eventText } from "../sse.ts";
+import { type EventStreams, eventText, streamAnswer } from "../sse.ts";
 
 type Deps = Pick<
   AppDeps,
@@ -37,21 +38,20 @@ export function watchRoutes(deps: Deps, streams: EventStreams) {
     );
 
   return {
-    metrics: (c: Context) =>
-      c.body(
-        metrics.text({
-          models: service.stats(),
-          isReady: isReady(),
-          eventStreams: streams.open,
-          residentBytes: residentBytes?.() ?? null,
-        }),
-        200,
-        { "content-type": METRICS_TYPE },
-      ),
+    metrics: (): Answer => ({
+      status: 200,
+      headers: { "content-type": METRICS_TYPE },
+      body: metrics.text({
+        models: service.stats(),
+        isReady: isReady(),
+        eventStreams: streams.open,
+        residentBytes: residentBytes?.() ?? null,
+      }),
+    }),
 
     /** Every slot of every model; sessions of other keys without their ids. */
     slots(c: Context) {
-      const owner = c.get("owner");
+      const owner = c.owner;
       const holders = new Map(
         service.allSessions().filter(({ seat }) => seat.slot !== null)
           .map((each) => [`${each.seat.slot!.slot} ${each.options.model}`, each]),
@@ -73,21 +73,21 @@ export function watchRoutes(deps: Deps, streams: EventStreams) {
           };
         }),
       }));
-      return c.json({ models });
+      return jsonAnswer({ models });
     },
 
     events(c: Context) {
       assertEventStream(c.req.header("accept"));
-      if (c.req.raw.method === "HEAD") return new Response(null, { headers: EVENT_STREAM_HEADERS });
+      if (c.req.raw.method === "HEAD") return streamAnswer(null);
       const lastId = c.req.header("last-event-id") ?? c.req.query("last_event_id");
       const reader = serverEvents.read(lastId);
-      const owner = c.get("owner");
+      const owner = c.owner;
       let timer: Timer | null = null;
-      c.env.keepOpen?.();
+      c.connection.keepOpen?.();
       const stream = streams.start({
         signal: c.req.raw.signal,
         onRoom: () => pump(),
-        cut: () => c.env.cut?.(),
+        cut: () => c.connection.cut?.(),
         onClose: () => {
           timer?.cancel();
           reader.close();
@@ -109,7 +109,7 @@ export function watchRoutes(deps: Deps, streams: EventStreams) {
       reader.onReady = pump;
       tellLoad();
       pump();
-      return new Response(stream.body, { headers: EVENT_STREAM_HEADERS });
+      return streamAnswer(stream);
     },
   };
 }
