@@ -38,6 +38,9 @@ export interface ChunkOutputs {
   readonly prediction?: Prediction;
 }
 
+/** Most waits are over sooner, and a runtime's signal costs as much as half a request. */
+const LEAVING_MS = 1000;
+
 export class Chunk {
   readonly seq: number;
   readonly steps: number;
@@ -115,6 +118,7 @@ export class Chunk {
   frameAt(step: number, frame: number): { steps: number; input: Frames } {
     assert(this.#input !== null, "a finished chunk has no frames");
     const steps = Math.min(frame, this.steps - step);
+    if (steps === this.steps) return { steps, input: this.#input };
     const entries = this.#input.length / this.steps;
     const from = step * entries;
     return { steps, input: this.#input.subarray(from, from + steps * entries) };
@@ -151,10 +155,14 @@ export class Chunk {
 
   /**
    * Resolves with all outputs once the last step ran, or with null after `timeoutMs` or when
-   * `signal` aborts; the chunk goes on. Rejects when the chunk is cancelled, fails, or its session
+   * `signal` says that who waits has left; the chunk goes on. Rejects when the chunk is cancelled, fails, or its session
    * ends, and with `outputs_gone` when the ring has dropped a part.
    */
-  async wait(clock: Clock, timeoutMs: number, signal?: AbortSignal): Promise<ChunkOutputs | null> {
+  async wait(
+    clock: Clock,
+    timeoutMs: number,
+    signal?: () => AbortSignal,
+  ): Promise<ChunkOutputs | null> {
     if (this.#error !== null) throw this.#error;
     // While somebody waits they are all here.
     const held = this.#waiters > 0 ? this.#outputs : this.#held();
@@ -176,14 +184,22 @@ export class Chunk {
     }
   }
 
-  async #endsWithin(clock: Clock, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
-    if (signal?.aborted) return false;
+  async #endsWithin(
+    clock: Clock,
+    timeoutMs: number,
+    signal?: () => AbortSignal,
+  ): Promise<boolean> {
     this.#ended ??= Promise.withResolvers<void>();
     const left = Promise.withResolvers<void>();
     const timer = clock.after(timeoutMs, left.resolve);
-    signal?.addEventListener("abort", () => left.resolve(), { once: true });
+    const watch = signal && clock.after(LEAVING_MS, () => {
+      const leaving = signal();
+      if (leaving.aborted) left.resolve();
+      else leaving.addEventListener("abort", () => left.resolve(), { once: true });
+    });
     await Promise.race([this.#ended.promise, left.promise]);
     timer.cancel();
+    watch?.cancel();
     return this.finished;
   }
 

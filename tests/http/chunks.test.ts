@@ -381,6 +381,7 @@ describe("answers", () => {
     });
     await settle();
     client.abort();
+    await clock.advance(1000); // so soon it is noticed
     await waiting;
     expect(clock.timers).toBe(timers + 1); // the watch over the step that runs
     gate.resolve();

@@ -115,7 +115,7 @@ export function chunkRoutes({ service, limits, clock }: Deps) {
       if (wait) {
         c.connection.keepOpen?.();
         const waitMs = limits.waitSecondsMax * 1000;
-        const outputs = await chunk.wait(clock, waitMs, c.req.raw.signal);
+        const outputs = await chunk.wait(clock, waitMs, () => c.req.raw.signal);
         if (outputs !== null) return answer(answerType, session, chunk, outputs);
       }
       return jsonAnswer(describeChunk(session, chunk), 202);
