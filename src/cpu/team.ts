@@ -187,7 +187,7 @@ export class Team {
 /** A helper's whole life: takes part in every round until there are no more. Blocks its thread. */
 export function helpOut({ plan, options, memory, thread }: HelperOpening): void {
   const map = mapMemory(plan, options);
-  const runner = new RowRunner(plan, map, memory, kernelsFor(plan, map, memory), thread);
+  const runner = new RowRunner(plan, map, memory, kernelsFor(plan, map, memory, thread), thread);
   const rounds = new Rounds(map, bufferOf(memory));
   rounds.attend(() => {
     for (let index = rounds.take(); index >= 0; index = rounds.take()) {

@@ -182,7 +182,7 @@ function finish(f: Writer, op: ConvOp): Code {
   const value = f.vec();
   const four = (lanes: number): Code => [
     ...set(value, vec.add(vec.load(from.get), vec.load(int.add(bias.get, c.get)))),
-    ...set(value, snap(value)),
+    ...set(value, snap(f, value)),
     ...lane(to, value, lanes, positions * 4),
     ...advance(from, int.of(16)),
   ];

@@ -54,6 +54,7 @@ export const int = {
   isZero: one(0x45),
   less: two(0x49), // unsigned
   trailingZeros: one(0x68),
+  ones: one(0x69),
   load: (at: Code, offset = 0): Code => [...at, 0x28, 2, ...unsigned(offset)],
   store: (at: Code, value: Code, offset = 0): Code => [
     ...at,
@@ -135,6 +136,26 @@ export const when = (
   body: Code,
 ): Code => [...condition, 0x04, NONE, ...body, 0x0b];
 
+/** `if (condition) { body } else { other }`. */
+export const either = (condition: Code, body: Code, other: Code): Code => [
+  ...condition,
+  ...[0x04, NONE],
+  ...body,
+  0x05,
+  ...other,
+  0x0b,
+];
+
+/** Calls a function of the module by its place there. */
+export const call = (index: number, ...args: readonly Code[]): Code => [
+  ...args.flat(),
+  0x10,
+  ...unsigned(index),
+];
+
+/** Leaves a value unused. */
+export const drop = (value: Code): Code => [...value, 0x1a];
+
 /** `while (condition) { body }`. */
 export const repeat = (condition: Code, body: Code): Code => [
   ...[0x02, NONE, 0x03, NONE], // block, loop
@@ -142,6 +163,14 @@ export const repeat = (condition: Code, body: Code): Code => [
   ...[0x0d, 1], // leave the block
   ...body,
   ...[0x0c, 0, 0x0b, 0x0b], // back to the loop
+];
+
+/** `do { body } while (condition)`. */
+export const atLeastOnce = (body: Code, condition: Code): Code => [
+  ...[0x03, NONE],
+  ...body,
+  ...condition,
+  ...[0x0d, 0, 0x0b],
 ];
 
 /** `for (local = from; local < to; local += by) { body }`, unsigned. */
@@ -165,6 +194,7 @@ export class FunctionWriter<Name extends string> {
   readonly arg: Readonly<Record<Name, Local>>;
   readonly #parameters: number;
   readonly #locals: number[] = [];
+  readonly #constants: { readonly value: number; readonly local: Local }[] = [];
 
   constructor(parameters: readonly Name[]) {
     this.#parameters = parameters.length;
@@ -181,13 +211,23 @@ export class FunctionWriter<Name extends string> {
     return this.#local(V128);
   }
 
+  /** A number four times, made once where the function begins: runtimes make it anew at every use. */
+  constant(value: number): Code {
+    const known = this.#constants.find((each) => Object.is(each.value, value));
+    if (known !== undefined) return known.local.get;
+    const local = this.vec();
+    this.#constants.push({ value, local });
+    return local.get;
+  }
+
   /** `result` is an i32. */
   end(name: string, body: Code, result: Code): Written {
+    const constants = this.#constants.flatMap(({ value, local }) => set(local, vec.of(value)));
     return {
       name,
       parameters: this.#parameters,
       locals: this.#locals,
-      body: [...body, ...result],
+      body: [...constants, ...body, ...result],
     };
   }
 
