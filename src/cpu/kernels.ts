@@ -12,7 +12,7 @@ import { writeAdd, writeCopy, writeDense, writeFind, writeFindBits } from "./vec
 import { canWriteFrame, type KernelIndices, writeFrame } from "./vector_frame.ts";
 import { writeConv } from "./vector_conv.ts";
 import { writeLayer } from "./vector_layers.ts";
-import { writeModule, type Written } from "./wasm_writer.ts";
+import { writeModule, type Written } from "../base/wasm_writer.ts";
 
 /** What a node's step is given: its input with the events, where its output goes, its row's state. */
 export interface StepPlaces {

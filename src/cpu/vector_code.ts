@@ -19,7 +19,7 @@ import {
   vec,
   when,
   type Written,
-} from "./wasm_writer.ts";
+} from "../base/wasm_writer.ts";
 
 /** A function of these kernels in the making, whatever its parameters. */
 type Writer = Pick<FunctionWriter<never>, "constant" | "int">;

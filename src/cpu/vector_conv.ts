@@ -16,7 +16,7 @@ import {
   set,
   vec,
   type Written,
-} from "./wasm_writer.ts";
+} from "../base/wasm_writer.ts";
 
 /** Output channels of a group, in whole fours. */
 export function paddedChannels(op: ConvOp): number {

@@ -21,7 +21,7 @@ import {
   type Local,
   set,
   type Written,
-} from "./wasm_writer.ts";
+} from "../base/wasm_writer.ts";
 
 /** The bits of f32 1. */
 const ONE_AS_INT = 0x3f800000;

@@ -25,7 +25,7 @@ import {
   set,
   vec,
   type Written,
-} from "./wasm_writer.ts";
+} from "../base/wasm_writer.ts";
 
 const { add, sub, mul } = vec;
 

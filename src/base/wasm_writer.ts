@@ -1,5 +1,5 @@
 /**
- * Writes WebAssembly modules: just the instructions that the vector kernels use, each a function from
+ * Writes WebAssembly modules: just the instructions that its users need, each a function from
  * code to code. Code is bytes; an expression leaves one value, a statement none. Every module imports
  * its memory, and every function takes i32 parameters.
  */
@@ -50,7 +50,9 @@ export const int = {
   rest: two(0x70),
   and: two(0x71),
   or: two(0x72),
+  xor: two(0x73),
   shiftLeft: two(0x74),
+  shiftRight: two(0x76), // unsigned
   isZero: one(0x45),
   less: two(0x49), // unsigned
   trailingZeros: one(0x68),
@@ -104,6 +106,7 @@ export const vec = {
     const bytes = new Uint8Array(new Float32Array([value, value, value, value]).buffer);
     return [...vector(0x0c), ...bytes];
   },
+  equal: two(...vector(0x41)),
   notEqual: two(...vector(0x42)),
   less: two(...vector(0x43)),
   more: two(...vector(0x44)),
