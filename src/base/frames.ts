@@ -13,30 +13,6 @@ export const isPacked = (frames: Frames): frames is Uint32Array => frames instan
 export const entriesOf = (frames: Frames, size: number): number =>
   isPacked(frames) ? wordsOf(size) : size;
 
-/** The bits of 1 as f32. */
-const ONE = 0x3f800000;
-
-/** Steps of `size` values as bits; null unless every value is 0 or 1. */
-export function packSpikes(values: Float32Array, size: number): Uint32Array<ArrayBuffer> | null {
-  const ints = new Int32Array(values.buffer, values.byteOffset, values.length);
-  const words = wordsOf(size);
-  const packed = new Uint32Array((values.length / size) * words);
-  let to = 0;
-  for (let begin = 0; begin < ints.length; begin += size) {
-    for (let at = begin; at < begin + size; at += 32) {
-      const end = Math.min(at + 32, begin + size);
-      let word = 0;
-      for (let i = at; i < end; i++) {
-        const value = ints[i]!;
-        if (value === ONE) word |= 1 << (i - at);
-        else if (value !== 0) return null;
-      }
-      packed[to++] = word;
-    }
-  }
-  return packed;
-}
-
 /** The values, [steps, size]: a copy where they were packed. */
 export function valuesOf(frames: Frames, size: number): Float32Array {
   if (!isPacked(frames)) return frames;

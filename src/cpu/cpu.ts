@@ -54,7 +54,7 @@ export class CpuExecutor implements Executor {
     const memory = takeMemory(this.#map.bytes, { shared, vectors: kernels === "auto" });
     const buffer = bufferOf(memory);
     loadParameters(plan, this.#map, buffer);
-    this.kernels = kernelsFor(plan, this.#map, memory);
+    this.kernels = kernelsFor(plan, this.#map, memory, 0);
     this.#floats = new Float32Array(buffer);
     this.#words = new Uint32Array(buffer);
     this.#states = new StateRows(plan, this.#map, buffer);

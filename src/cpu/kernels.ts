@@ -9,9 +9,10 @@ import type { Plan, PlanNode } from "../model/plan.ts";
 import { type MemoryMap, padded } from "./memory_map.ts";
 import { plainKernels } from "./plain_kernels.ts";
 import { writeAdd, writeCopy, writeDense, writeFind, writeFindBits } from "./vector_code.ts";
+import { canWriteFrame, type KernelIndices, writeFrame } from "./vector_frame.ts";
 import { writeConv } from "./vector_conv.ts";
 import { writeLayer } from "./vector_layers.ts";
-import { writeModule, type Written } from "./wasm_writer.ts";
+import { writeModule, type Written } from "../base/wasm_writer.ts";
 
 /** What a node's step is given: its input with the events, where its output goes, its row's state. */
 export interface StepPlaces {
@@ -42,7 +43,17 @@ export interface Kernels {
   copy(from: number, to: number, bytes: number): void;
   /** By node; null for those that only move or gather values. */
   readonly steps: readonly (NodeStep | null)[];
+  /** All of a row's steps on its state in `row`; null where only `steps` can play the plan. */
+  frame: RowFrame | null;
 }
+
+export type RowFrame = (
+  row: number,
+  input: number,
+  isBits: number,
+  steps: number,
+  output: number,
+) => void;
 
 const PAGE = 1 << 16;
 
@@ -77,17 +88,22 @@ export function takeMemory(bytes: number, { shared, vectors }: MemoryOptions): M
 export const bufferOf = (memory: Memory): ArrayBuffer | SharedArrayBuffer =>
   memory instanceof WebAssembly.Memory ? memory.buffer : memory;
 
-/** The kernels of a plan: vectors where the memory is WebAssembly's. */
-export function kernelsFor(plan: Plan, map: MemoryMap, memory: Memory): Kernels {
+/** The kernels of a plan for one of the executor's threads: vectors where the memory is WebAssembly's. */
+export function kernelsFor(plan: Plan, map: MemoryMap, memory: Memory, thread: number): Kernels {
   return memory instanceof WebAssembly.Memory
-    ? vectorKernels(plan, map, memory)
+    ? vectorKernels(plan, map, memory, thread)
     : plainKernels(plan, memory);
 }
 
 type Call = (...args: number[]) => number;
 
-function vectorKernels(plan: Plan, map: MemoryMap, memory: WebAssembly.Memory): Kernels {
-  const common = [
+function vectorKernels(
+  plan: Plan,
+  map: MemoryMap,
+  memory: WebAssembly.Memory,
+  thread: number,
+): Kernels {
+  const written = [
     writeFind(),
     writeFindBits(),
     writeCopy(),
@@ -95,14 +111,24 @@ function vectorKernels(plan: Plan, map: MemoryMap, memory: WebAssembly.Memory): 
     writeDense("denseOnes", false),
     writeDense("denseReals", true),
   ];
-  const own = new Map<string, Written>();
+  const place = (name: string) => written.findIndex((each) => each.name === name);
   const names = plan.nodes.map((node) => {
     const kernel = ownKernel(node);
-    if (kernel !== null) own.set(kernel.name, kernel);
+    if (kernel !== null) written.push(kernel);
     return kernel?.name ?? null;
   });
+  const indices: KernelIndices = {
+    find: place("find"),
+    findBits: place("findBits"),
+    add: place("add"),
+    denseOnes: place("denseOnes"),
+    denseReals: place("denseReals"),
+    own: names.map((name) => name === null ? -1 : place(name)),
+  };
+  const isWhole = canWriteFrame(plan, indices);
+  if (isWhole) written.push(writeFrame(plan, map, thread, indices));
   const { buffer } = memory;
-  const bytes = writeModule([...common, ...own.values()], {
+  const bytes = writeModule(written, {
     pages: buffer.byteLength / PAGE,
     shared: buffer instanceof SharedArrayBuffer,
   });
@@ -131,7 +157,11 @@ function vectorKernels(plan: Plan, map: MemoryMap, memory: WebAssembly.Memory): 
         return -1;
       };
     }
-    return pointwise(kernel, node, weights, buffer);
+    const listsSpikes = op.op === "pointwise" && layerNamed(op.layer).emits === "spike";
+    return ({ x, y, state, yEvents }) => {
+      const length = kernel(x, y, state, weights, yEvents);
+      return listsSpikes ? length : -1;
+    };
   });
   return {
     find: (values, count, events) => find(values, count, events),
@@ -139,30 +169,12 @@ function vectorKernels(plan: Plan, map: MemoryMap, memory: WebAssembly.Memory): 
     copy: (from, to, count) => void copy(from, to, count),
     add: (a, b, y, count) => void add(a, b, y, padded(count) / 4),
     steps,
+    frame: isWhole ? call("frame") as RowFrame : null,
   };
 }
 
-/** The kernel that is written for one node or layer, or null where there is none. */
-function ownKernel({ index, op }: PlanNode): Written | null {
+/** The kernel that is written for one node, or null where there is none. */
+function ownKernel({ index, op, size }: PlanNode): Written | null {
   if (op.op === "conv") return writeConv(`conv_${index}`, op);
-  if (op.op !== "pointwise") return null;
-  return writeLayer(`${op.layer}_${op.mode}`, layerNamed(op.layer), op.mode);
-}
-
-function pointwise(
-  kernel: Call,
-  { op, size }: PlanNode,
-  coefs: number,
-  buffer: ArrayBufferLike,
-): NodeStep {
-  const fours = padded(size) / 4;
-  const listsSpikes = op.op === "pointwise" && layerNamed(op.layer).emits === "spike";
-  const ints = new Int32Array(buffer);
-  return ({ x, y, state, yEvents }) => {
-    let length = kernel(x, y, state, coefs, fours * 16, fours, yEvents);
-    if (!listsSpikes) return -1;
-    // What fills up the last four is not the node's.
-    while (length > 0 && ints[(yEvents >>> 2) + length - 1]! >= size) length--;
-    return length;
-  };
+  return op.op === "pointwise" ? writeLayer(`layer_${index}`, op, size) : null;
 }

@@ -7,6 +7,7 @@ import { GanglionError } from "../base/errors.ts";
 import type { Plan, PlanNode } from "../model/plan.ts";
 import { ringOf, tensorSize } from "../model/row_state.ts";
 import { layerNamed } from "../layers/mod.ts";
+import { PLACES_AHEAD } from "./vector_code.ts";
 import { packedConvSize, sumsSize, tapTablesSize } from "./vector_conv.ts";
 
 /** Copies of each row: one that is committed, one that the step in flight writes. */
@@ -196,13 +197,13 @@ export function joinsEdges({ op, inputs }: PlanNode): boolean {
 function workOf(plan: Plan, node: PlanNode, take: (size: number) => number): NodeWork {
   const [first] = node.inputs;
   const isJoined = first !== undefined && joinsEdges(node);
-  const inputs = isJoined ? padded(plan.nodes[first.from]!.size) * 4 : 0;
-  const size = padded(node.size) * 4;
+  const inputs = isJoined ? padded(plan.nodes[first.from]!.size) : 0;
+  const size = padded(node.size);
   return {
-    values: take(size),
-    events: take(size),
-    x: isJoined ? take(inputs) : 0,
-    xEvents: isJoined ? take(inputs) : 0,
+    values: take(size * 4),
+    events: take((size + PLACES_AHEAD) * 4),
+    x: isJoined ? take(inputs * 4) : 0,
+    xEvents: isJoined ? take((inputs + PLACES_AHEAD) * 4) : 0,
     sums: node.op.op === "conv" ? take(sumsSize(node.op) * 4) : 0,
   };
 }

@@ -50,6 +50,7 @@ export function plainKernels(plan: Plan, buffer: ArrayBufferLike): Kernels {
     },
     copy: (from, to, count) => void bytes.copyWithin(to, from, from + count),
     steps: plan.nodes.map((node) => plainStep(node, memory)),
+    frame: null,
   };
 }
 

@@ -69,10 +69,13 @@ export class RowRunner {
   }
 
   run({ from, to, steps, input, isBits, output }: RowFacts, probe?: Probe): void {
+    this.#kernels.copy(from, to, this.#map.rowBytes);
+    if (this.#kernels.frame !== null && probe === undefined) {
+      return this.#kernels.frame(to, input, Number(isBits), steps, output);
+    }
     const { outputSize } = this.#plan;
     const [first] = this.#nodes as [LiveNode];
     this.#row = to;
-    this.#kernels.copy(from, to, this.#map.rowBytes);
     for (const { node, line } of this.#nodes) line?.moveTo(to + this.#map.state[node.index]!.ring);
     const result = this.#nodes[this.#plan.output]!.out;
     for (let t = 0; t < steps; t++) {

@@ -7,6 +7,7 @@ import { SNAP_BELOW_F32 } from "../base/numeric.ts";
 import type { DenseOp } from "../model/plan.ts";
 import {
   advance,
+  atLeastOnce,
   type Code,
   copy,
   count,
@@ -18,19 +19,33 @@ import {
   vec,
   when,
   type Written,
-} from "./wasm_writer.ts";
+} from "../base/wasm_writer.ts";
+
+/** A function of these kernels in the making, whatever its parameters. */
+type Writer = Pick<FunctionWriter<never>, "constant" | "int">;
 
 /** |x| < 1e-30 → +0. */
-export const snap = (x: Local): Code =>
-  vec.andNot(x.get, vec.less(vec.abs(x.get), vec.of(SNAP_BELOW_F32)));
+export const snap = (f: Writer, x: Local): Code =>
+  vec.andNot(x.get, vec.less(vec.abs(x.get), f.constant(SNAP_BELOW_F32)));
 
-/** Appends the places of the set bits of `bits`, counted from `base`, to the list at `out`. */
-export function appendEvents(bits: Local, base: Code, out: Local): Code {
-  return repeat(bits.get, [
-    ...int.store(out.get, int.add(base, int.trailingZeros(bits.get))),
-    ...advance(out, int.of(4)),
+/** Places that are written at once: a list has room for so many behind its last. */
+export const PLACES_AHEAD = 4;
+
+/**
+ * Appends the places of the set bits of `bits`, counted from `base`, to the list at `out`. It writes
+ * four at a time, whether there are so many or not: a branch for each bit would be guessed wrongly.
+ */
+export function appendEvents(f: Writer, bits: Local, base: Code, out: Local): Code {
+  const end = f.int();
+  const four = Array.from({ length: PLACES_AHEAD }, (_, k) => [
+    ...int.store(out.get, int.add(base, int.trailingZeros(bits.get)), 4 * k),
     ...set(bits, int.and(bits.get, int.sub(bits.get, int.of(1)))),
   ]);
+  return [
+    ...set(end, int.add(out.get, int.shiftLeft(int.ones(bits.get), int.of(2)))),
+    ...atLeastOnce([...four.flat(), ...advance(out, int.of(4 * PLACES_AHEAD))], bits.get),
+    ...set(out, end.get),
+  ];
 }
 
 /** Entries written since `out` began at `begin`. */
@@ -45,12 +60,10 @@ export function writeFind(): Written {
   const quads = [f.vec(), f.vec(), f.vec(), f.vec()];
   const others = f.vec();
   const whole = int.and(size.get, int.of(-16));
-  const isSet = (quad: Local): Code => vec.notEqual(quad.get, vec.of(0));
+  const [zero, one] = [f.constant(0), f.constant(1)];
+  const isSet = (quad: Local): Code => vec.notEqual(quad.get, zero);
   const note = (quad: Local): Code =>
-    set(
-      others,
-      vec.or(others.get, vec.and(isSet(quad), vec.notEqual(quad.get, vec.of(1)))),
-    );
+    set(others, vec.or(others.get, vec.and(isSet(quad), vec.notEqual(quad.get, one))));
   const [a, b, c, d] = quads as [Local, Local, Local, Local];
   const body: Code = [
     ...set(out, events.get),
@@ -58,14 +71,15 @@ export function writeFind(): Written {
     ...count(i, int.of(0), whole, 16, [
       ...quads.flatMap((quad, k) => set(quad, vec.load(at.get, 16 * k))),
       ...set(bits, vec.bits16(isSet(a), isSet(b), isSet(c), isSet(d))),
-      ...when(bits.get, [...quads.flatMap(note), ...appendEvents(bits, i.get, out)]),
+      ...quads.flatMap(note),
+      ...appendEvents(f, bits, i.get, out),
       ...advance(at, int.of(64)),
     ]),
     // The rest one by one: what lies behind the values is not theirs.
     ...count(i, whole, size.get, 1, [
       ...set(a, vec.loadSplat(at.get)),
       ...set(bits, int.and(vec.bits(isSet(a)), int.of(1))),
-      ...when(bits.get, [...note(a), ...appendEvents(bits, i.get, out)]),
+      ...when(bits.get, [...note(a), ...appendEvents(f, bits, i.get, out)]),
       ...advance(at, int.of(4)),
     ]),
   ];
@@ -83,7 +97,7 @@ export function writeFindBits(): Written {
     ...set(at, words.get),
     ...count(i, int.of(0), size.get, 1, [
       ...set(bits, int.load(at.get)),
-      ...appendEvents(bits, int.shiftLeft(i.get, int.of(5)), out),
+      ...appendEvents(f, bits, int.shiftLeft(i.get, int.of(5)), out),
       ...advance(at, int.of(4)),
     ]),
   ];
@@ -137,7 +151,7 @@ export function writeDense(name: string, isReal: boolean): Written {
     const term = (k: number): Code =>
       isReal ? vec.mul(value.get, vec.load(row.get, 16 * k)) : vec.load(row.get, 16 * k);
     return repeat(int.less(int.add(i.get, int.of(width - 1)), size.get), [
-      ...used.flatMap((sum) => set(sum, vec.of(0))),
+      ...used.flatMap((sum) => set(sum, f.constant(0))),
       ...set(from, int.add(weights.get, int.mul(int.shiftLeft(i.get, int.of(4)), inputs.get))),
       ...count(at, events.get, end.get, 4, [
         ...set(index, int.load(at.get)),
@@ -152,7 +166,7 @@ export function writeDense(name: string, isReal: boolean): Written {
         ...used.flatMap((sum, k) => set(sum, vec.add(sum.get, vec.load(row.get, 16 * k)))),
       ]),
       ...set(row, int.add(y.get, int.shiftLeft(i.get, int.of(4)))),
-      ...used.flatMap((sum, k) => vec.store(row.get, snap(sum), 16 * k)),
+      ...used.flatMap((sum, k) => vec.store(row.get, snap(f, sum), 16 * k)),
       ...advance(i, int.of(width)),
     ]);
   };

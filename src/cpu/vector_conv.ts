@@ -16,7 +16,7 @@ import {
   set,
   vec,
   type Written,
-} from "./wasm_writer.ts";
+} from "../base/wasm_writer.ts";
 
 /** Output channels of a group, in whole fours. */
 export function paddedChannels(op: ConvOp): number {
@@ -182,7 +182,7 @@ function finish(f: Writer, op: ConvOp): Code {
   const value = f.vec();
   const four = (lanes: number): Code => [
     ...set(value, vec.add(vec.load(from.get), vec.load(int.add(bias.get, c.get)))),
-    ...set(value, snap(value)),
+    ...set(value, snap(f, value)),
     ...lane(to, value, lanes, positions * 4),
     ...advance(from, int.of(16)),
   ];

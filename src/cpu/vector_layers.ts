@@ -4,6 +4,7 @@
  * Layers without a form run their twin; the contract suite holds both to the same bits.
  */
 import {
+  layerNamed,
   MODE_CLAMP,
   MODE_CUBA_OLD,
   MODE_GE,
@@ -11,10 +12,11 @@ import {
   MODE_RESET_NEXT,
   MODE_RESET_NONE,
   MODE_RESET_SUBTRACT,
-  type PointwiseLayer,
 } from "../layers/mod.ts";
+import type { PointwiseOp } from "../model/plan.ts";
 import { appendEvents, entries, snap } from "./vector_code.ts";
 import {
+  advance,
   type Code,
   count,
   FunctionWriter,
@@ -23,33 +25,38 @@ import {
   set,
   vec,
   type Written,
-} from "./wasm_writer.ts";
+} from "../base/wasm_writer.ts";
 
 const { add, sub, mul } = vec;
 
+type Writer = FunctionWriter<"x" | "y" | "state" | "coef" | "events">;
+
+/** What the steps of a node's elements have in common. */
+interface Elements {
+  readonly f: Writer;
+  readonly mode: number;
+  /** Bytes between arrays of state, and of coefficients. */
+  readonly stride: number;
+  /** Coefficients that are the same for all elements; NaN for others. */
+  readonly shared: readonly number[];
+}
+
 /** One step of four elements, in the making. */
 class Body {
-  readonly mode: number;
-  readonly #newLocal: () => Local;
-  readonly #field: (k: number) => Code;
-  readonly #coefficient: (k: number) => Code;
+  readonly f: Writer;
+  readonly #elements: Elements;
+  /** Bytes from where the arguments point. */
+  readonly #at: number;
   readonly #code: number[] = [];
   readonly #coefs: Code[] = [];
   /** What comes in. */
   readonly x: Code;
 
-  constructor(parts: {
-    readonly mode: number;
-    readonly x: Code;
-    readonly newLocal: () => Local;
-    readonly field: (k: number) => Code;
-    readonly coefficient: (k: number) => Code;
-  }) {
-    this.mode = parts.mode;
-    this.#newLocal = parts.newLocal;
-    this.#field = parts.field;
-    this.#coefficient = parts.coefficient;
-    this.x = this.keep(parts.x);
+  constructor(elements: Elements, at: number) {
+    this.f = elements.f;
+    this.#elements = elements;
+    this.#at = at;
+    this.x = this.keep(vec.load(this.f.arg.x.get, at));
   }
 
   get code(): Code {
@@ -57,7 +64,7 @@ class Body {
   }
 
   has(bit: number): boolean {
-    return (this.mode & bit) !== 0;
+    return (this.#elements.mode & bit) !== 0;
   }
 
   /** Computes a value once. */
@@ -67,23 +74,33 @@ class Body {
 
   /** A value that is stored or leaves: below 1e-30 it is +0. */
   snapped(value: Code): Code {
-    return this.keep(snap(this.#keep(value)));
+    return this.keep(snap(this.f, this.#keep(value)));
   }
 
   coef(k: number): Code {
-    return this.#coefs[k] ??= this.keep(vec.load(this.#coefficient(k)));
+    const { shared, stride } = this.#elements;
+    const value = shared[k]!;
+    return this.#coefs[k] ??= Number.isNaN(value)
+      ? this.keep(vec.load(this.f.arg.coef.get, this.#at + k * stride))
+      : this.f.constant(value);
   }
 
   state(k: number): Code {
-    return this.keep(vec.load(this.#field(k)));
+    return this.keep(vec.load(this.f.arg.state.get, this.#at + k * this.#elements.stride));
   }
 
   setState(k: number, value: Code): void {
-    this.#code.push(...vec.store(this.#field(k), value));
+    const { stride } = this.#elements;
+    this.#code.push(...vec.store(this.f.arg.state.get, value, this.#at + k * stride));
+  }
+
+  /** Stores what leaves. */
+  give(value: Code): void {
+    this.#code.push(...vec.store(this.f.arg.y.get, value, this.#at));
   }
 
   #keep(value: Code): Local {
-    const local = this.#newLocal();
+    const local = this.f.vec();
     this.#code.push(...set(local, value));
     return local;
   }
@@ -108,7 +125,7 @@ function lateReset(b: Body, v: Code, before: Code, threshold: Code): Code {
 function clampBelow(b: Body, v: Code, threshold: Code): Code {
   if (!b.has(MODE_CLAMP)) return v;
   const above = b.keep(add(v, threshold));
-  const kept = vec.and(above, vec.more(above, vec.of(0)));
+  const kept = vec.and(above, vec.more(above, b.f.constant(0)));
   return b.snapped(sub(kept, threshold));
 }
 
@@ -202,42 +219,62 @@ const FORMS: Readonly<Record<string, (b: Body) => Code>> = {
   identity: (b) => b.snapped(b.x),
 };
 
+/** Elements whose spikes are listed together, as bits of one word. */
+const LISTED = 32;
+
 /**
- * `(x, y, state, coef, stride, size, events)` over `size` fours; arrays of `state` and `coef` lie
- * `stride` bytes apart. Spiking layers list their spikes and return how many; others return 0. Null
+ * `(x, y, state, coef, events)` for a node of `size` elements; arrays of state and of coefficients are
+ * filled up to whole fours. Spiking layers list their spikes and return how many; others return 0. Null
  * where the layer has no vector form.
  */
-export function writeLayer(name: string, layer: PointwiseLayer, mode: number): Written | null {
-  const form = FORMS[layer.name];
+export function writeLayer(
+  name: string,
+  { layer, mode, coefficients }: PointwiseOp,
+  size: number,
+): Written | null {
+  const form = FORMS[layer];
   if (form === undefined) return null;
-  const f = new FunctionWriter(["x", "y", "state", "coef", "stride", "size", "events"]);
-  const { x, y, state, coef, stride, size, events } = f.arg;
-  const [at, end, out, bits] = [f.int(), f.int(), f.int(), f.int()];
-  const place = (array: Local, k: number): Code =>
-    int.add(int.add(array.get, at.get), int.mul(stride.get, int.of(k)));
-  const body = new Body({
-    mode,
-    x: vec.load(int.add(x.get, at.get)),
-    newLocal: () => f.vec(),
-    field: (k) => place(state, k),
-    coefficient: (k) => place(coef, k),
-  });
-  const leaving = body.keep(form(body));
-  const isSpike = layer.emits === "spike";
-  const loop: Code = [
-    ...body.code,
-    ...vec.store(int.add(y.get, at.get), isSpike ? vec.and(leaving, vec.of(1)) : leaving),
-    ...(isSpike
-      ? [
-        ...set(bits, vec.bits(leaving)),
-        ...appendEvents(bits, int.divide(at.get, int.of(4)), out),
-      ]
-      : []),
-  ];
+  const f: Writer = new FunctionWriter(["x", "y", "state", "coef", "events"]);
+  const { x, y, state, coef, events } = f.arg;
+  const [i, out, bits] = [f.int(), f.int(), f.int()];
+  const shared = Array.from(
+    { length: coefficients.length / size },
+    (_, k) => theSame(coefficients.subarray(k * size, (k + 1) * size)),
+  );
+  const elements: Elements = { f, mode, stride: Math.ceil(size / 4) * 16, shared };
+  const isSpike = layerNamed(layer).emits === "spike";
+  const four = (k: number): { code: Code; fired: Code } => {
+    const body = new Body(elements, 16 * k);
+    const leaving = body.keep(form(body));
+    body.give(isSpike ? vec.and(leaving, f.constant(1)) : leaving);
+    return { code: body.code, fired: leaving };
+  };
+  const part = (count: number): Code => {
+    const fours = Array.from({ length: Math.ceil(count / 4) }, (_, k) => four(k));
+    const code = fours.flatMap((each) => each.code);
+    if (!isSpike) return code;
+    const fired = (k: number): Code => fours[k]?.fired ?? f.constant(0);
+    const half = (k: number): Code =>
+      vec.bits16(fired(k), fired(k + 1), fired(k + 2), fired(k + 3));
+    const all = fours.length > 4 ? int.or(half(0), int.shiftLeft(half(4), int.of(16))) : half(0);
+    // What fills up the last four is not the node's.
+    const own = count === LISTED ? all : int.and(all, int.of(2 ** count - 1));
+    return [...code, ...set(bits, own), ...appendEvents(f, bits, i.get, out)];
+  };
+  const whole = size - size % LISTED;
   const code: Code = [
     ...set(out, events.get),
-    ...set(end, int.shiftLeft(size.get, int.of(4))),
-    ...count(at, int.of(0), end.get, 16, loop),
+    ...count(i, int.of(0), int.of(whole), LISTED, [
+      ...part(LISTED),
+      ...[x, y, state, coef].flatMap((each) => advance(each, int.of(LISTED * 4))),
+    ]),
+    ...(size > whole ? part(size - whole) : []),
   ];
   return f.end(name, code, entries(out, events));
+}
+
+/** The value that all have; NaN where they differ. */
+function theSame(values: Float32Array): number {
+  const [first] = values;
+  return values.every((value) => Object.is(value, first)) ? first! : NaN;
 }

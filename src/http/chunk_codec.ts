@@ -1,8 +1,9 @@
 /** Bodies of a chunk to typed arrays: four media types, one result. No JSON goes further down. */
-import { type Frames, isPacked, packSpikes, strayBit } from "../base/frames.ts";
+import { type Frames, isPacked, strayBit } from "../base/frames.ts";
 import { GanglionError } from "../base/errors.ts";
 import { parseNpy } from "../base/npy.ts";
 import { firstNonFinite, sizeOf, wordsOf } from "../base/numeric.ts";
+import { packSpikes } from "../base/spike_packer.ts";
 import { parseJson } from "./body.ts";
 import { decodeJsonChunk } from "./json_chunk.ts";
 

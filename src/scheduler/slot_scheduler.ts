@@ -8,8 +8,9 @@ import { probesOf } from "../model/plan.ts";
 import { restState } from "../model/row_state.ts";
 import { assert } from "../base/assert.ts";
 import { GanglionError } from "../base/errors.ts";
-import { entriesOf, type Frames, isPacked, packSpikes, strayBit } from "../base/frames.ts";
+import { entriesOf, type Frames, isPacked, strayBit } from "../base/frames.ts";
 import { canonicalise } from "../base/numeric.ts";
+import { packSpikes } from "../base/spike_packer.ts";
 import { Future } from "./future.ts";
 
 export interface Outputs {

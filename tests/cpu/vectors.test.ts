@@ -5,7 +5,8 @@
 import { expect, test } from "bun:test";
 import { CpuExecutor } from "../../src/cpu/mod.ts";
 import { type LayerName, LAYERS } from "../../src/layers/mod.ts";
-import type { ConvOp, Plan, PlanOp } from "../../src/model/plan.ts";
+import { packSpikes } from "../../src/base/spike_packer.ts";
+import { type ConvOp, type Plan, type PlanOp, probesOf } from "../../src/model/plan.ts";
 import { dense, input, makePlan, pointwise, Random } from "../support/plans.ts";
 
 const STEPS = 7;
@@ -36,6 +37,23 @@ async function compare(plan: Plan, inputs: readonly Float32Array[]): Promise<voi
       expectSame(states[0].tensors[name]!, states[1].tensors[name]!, `${plan.name}, ${name}`);
     }
     await vector.writeState(0, states[1]);
+  }
+}
+
+/** The same frames recorded, which run node by node, and with spikes as bits, beside the plain loops. */
+async function compareWays(plan: Plan, inputs: readonly Float32Array[]): Promise<void> {
+  const size = { slots: 2, frame: STEPS };
+  const [vector, plain] = [
+    new CpuExecutor(plan, size),
+    new CpuExecutor(plan, { ...size, kernels: "plain" }),
+  ];
+  const record = probesOf(plan).map(({ name }) => name);
+  for (const [i, input] of inputs.entries()) {
+    const row = { slot: 0, steps: STEPS, fresh: i === 0, input };
+    const bits = packSpikes(input, plan.sampleSize) ?? input;
+    const [wanted] = await plain.step([row]);
+    const given = await vector.step([{ ...row, record }, { ...row, slot: 1, input: bits }]);
+    for (const { output } of given) expectSame(output, wanted!.output, `${plan.name}, frame ${i}`);
   }
 }
 
@@ -100,6 +118,7 @@ test("dense layers of any size give the same bits", async () => {
         oddInput(random, length),
         new Float32Array(length),
       ]);
+      await compareWays(plan, [random.spikes(length), oddInput(random, length)]);
     }
   }
 }, CASE_MS);
@@ -117,6 +136,7 @@ test("convolutions of any form give the same bits", async () => {
     ]);
     const length = STEPS * plan.sampleSize;
     await compare(plan, [random.spikes(length), oddInput(random, length)]);
+    await compareWays(plan, [random.spikes(length), oddInput(random, length)]);
   }
 }, CASE_MS);
 

@@ -5,6 +5,7 @@ import type { Plan } from "../../src/model/plan.ts";
 import type { Subject } from "../contract/cases.ts";
 
 type Faults = Subject["faults"];
+type Kernels = CpuExecutor["kernels"];
 
 /** Replaces a method of an object for one call; returns how to put it back. */
 function breakOnce<T extends object>(
@@ -48,24 +49,40 @@ export function hostFaults(plan: Plan, frame: number): Faults {
   ];
 }
 
-/** The CPU executor fails within its first row's first step, and within its second row's. */
+/** The CPU executor fails within its first row's frame, and within its second row's. */
 export function cpuFaults({ kernels, plan, frame }: CpuExecutor): Faults {
   const kept = plan.nodes.filter(({ state }) => state.some(({ name }) => name === "last"));
-  // The row's state, then each step its output and what the next step reads.
+  // Node by node: the row's state, then each step its output and what the next step reads.
   const rowCopies = 1 + frame * (1 + kept.length);
-  const failAfter = (most: number) => () => {
-    const { copy } = kernels;
-    let count = 0;
-    kernels.copy = (...args) => {
-      if (count++ >= most) throw new Error("injected fault: compute");
-      copy(...args);
-    };
-    return () => void (kernels.copy = copy);
-  };
+  const failAfter = kernels.frame === null
+    ? (row: number) => failingCopy(kernels, row * rowCopies + 1)
+    : (row: number) => failingFrame(kernels, row);
   return [
-    { stage: "first row", arm: failAfter(1) },
-    { stage: "second row", arm: failAfter(rowCopies + 1) },
+    { stage: "first row", arm: () => failAfter(0) },
+    { stage: "second row", arm: () => failAfter(1) },
   ];
+}
+
+function failingCopy(kernels: Kernels, most: number): () => void {
+  const { copy } = kernels;
+  let count = 0;
+  kernels.copy = (...args) => {
+    if (count++ >= most) fail("compute")();
+    copy(...args);
+  };
+  return () => void (kernels.copy = copy);
+}
+
+/** Runs the first step of the frame that fails. */
+function failingFrame(kernels: Kernels, most: number): () => void {
+  const frame = kernels.frame!;
+  let count = 0;
+  kernels.frame = (row, input, isBits, steps, output) => {
+    const fails = count++ >= most;
+    frame(row, input, isBits, fails ? 1 : steps, output);
+    if (fails) fail("compute")();
+  };
+  return () => void (kernels.frame = frame);
 }
 
 /** Every call that the engine makes in a step throws once, and a readback brings another step's data. */

@@ -1,5 +1,5 @@
 /**
- * Writes WebAssembly modules: just the instructions that the vector kernels use, each a function from
+ * Writes WebAssembly modules: just the instructions that its users need, each a function from
  * code to code. Code is bytes; an expression leaves one value, a statement none. Every module imports
  * its memory, and every function takes i32 parameters.
  */
@@ -50,10 +50,13 @@ export const int = {
   rest: two(0x70),
   and: two(0x71),
   or: two(0x72),
+  xor: two(0x73),
   shiftLeft: two(0x74),
+  shiftRight: two(0x76), // unsigned
   isZero: one(0x45),
   less: two(0x49), // unsigned
   trailingZeros: one(0x68),
+  ones: one(0x69),
   load: (at: Code, offset = 0): Code => [...at, 0x28, 2, ...unsigned(offset)],
   store: (at: Code, value: Code, offset = 0): Code => [
     ...at,
@@ -103,6 +106,7 @@ export const vec = {
     const bytes = new Uint8Array(new Float32Array([value, value, value, value]).buffer);
     return [...vector(0x0c), ...bytes];
   },
+  equal: two(...vector(0x41)),
   notEqual: two(...vector(0x42)),
   less: two(...vector(0x43)),
   more: two(...vector(0x44)),
@@ -135,6 +139,26 @@ export const when = (
   body: Code,
 ): Code => [...condition, 0x04, NONE, ...body, 0x0b];
 
+/** `if (condition) { body } else { other }`. */
+export const either = (condition: Code, body: Code, other: Code): Code => [
+  ...condition,
+  ...[0x04, NONE],
+  ...body,
+  0x05,
+  ...other,
+  0x0b,
+];
+
+/** Calls a function of the module by its place there. */
+export const call = (index: number, ...args: readonly Code[]): Code => [
+  ...args.flat(),
+  0x10,
+  ...unsigned(index),
+];
+
+/** Leaves a value unused. */
+export const drop = (value: Code): Code => [...value, 0x1a];
+
 /** `while (condition) { body }`. */
 export const repeat = (condition: Code, body: Code): Code => [
   ...[0x02, NONE, 0x03, NONE], // block, loop
@@ -142,6 +166,14 @@ export const repeat = (condition: Code, body: Code): Code => [
   ...[0x0d, 1], // leave the block
   ...body,
   ...[0x0c, 0, 0x0b, 0x0b], // back to the loop
+];
+
+/** `do { body } while (condition)`. */
+export const atLeastOnce = (body: Code, condition: Code): Code => [
+  ...[0x03, NONE],
+  ...body,
+  ...condition,
+  ...[0x0d, 0, 0x0b],
 ];
 
 /** `for (local = from; local < to; local += by) { body }`, unsigned. */
@@ -165,6 +197,7 @@ export class FunctionWriter<Name extends string> {
   readonly arg: Readonly<Record<Name, Local>>;
   readonly #parameters: number;
   readonly #locals: number[] = [];
+  readonly #constants: { readonly value: number; readonly local: Local }[] = [];
 
   constructor(parameters: readonly Name[]) {
     this.#parameters = parameters.length;
@@ -181,13 +214,23 @@ export class FunctionWriter<Name extends string> {
     return this.#local(V128);
   }
 
+  /** A number four times, made once where the function begins: runtimes make it anew at every use. */
+  constant(value: number): Code {
+    const known = this.#constants.find((each) => Object.is(each.value, value));
+    if (known !== undefined) return known.local.get;
+    const local = this.vec();
+    this.#constants.push({ value, local });
+    return local.get;
+  }
+
   /** `result` is an i32. */
   end(name: string, body: Code, result: Code): Written {
+    const constants = this.#constants.flatMap(({ value, local }) => set(local, vec.of(value)));
     return {
       name,
       parameters: this.#parameters,
       locals: this.#locals,
-      body: [...body, ...result],
+      body: [...constants, ...body, ...result],
     };
   }
 
