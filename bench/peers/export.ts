@@ -8,7 +8,7 @@ import { FRAME } from "../grid.ts";
 import { DT, MLP, mlpGraph, Random, spikes } from "../models.ts";
 
 /** Frames of each session in the recording. */
-export const ROUNDS = 16;
+export const ROUNDS = 64;
 export const SESSIONS_MAX = 64;
 const DENSITY = 0.05;
 
