@@ -105,17 +105,18 @@ export class HttpSessions implements LoadSessions, AsyncDisposable {
         headers: { "content-type": "application/json" },
         body,
       });
-      if (response.status !== 201) throw await this.#noSession(response, path, sessions);
+      if (response.status !== 201) throw await this.#client.refusal(response, path);
       const { id } = await response.json() as { id: string };
       this.#ids.push(id);
       this.#paths.push(`/v1/sessions/${id}/chunks`);
+    }).catch((error: unknown) => {
+      throw this.#noSession(error, sessions);
     });
   }
 
-  async #noSession(response: Response, path: string, sessions: number): Promise<GanglionError> {
-    const refused = await this.#client.refusal(response, path);
+  #noSession(error: unknown, sessions: number): unknown {
     const { id, slots } = this.#client.model;
-    if (refused.code !== "no_slot") return refused;
+    if (!(error instanceof GanglionError) || error.code !== "no_slot") return error;
     return new GanglionError(
       "no_slot",
       `${sessions} sessions do not fit: "${id}" has ${slots} slots, ${this.#ids.length} were free; ` +
@@ -197,11 +198,15 @@ export class HttpSessions implements LoadSessions, AsyncDisposable {
   }
 }
 
-/** A few at once. */
+/** A few at once. After a failure no further one begins, and it throws when those under way have ended. */
 async function inTurns<T>(items: readonly T[], use: (item: T) => Promise<void>): Promise<void> {
   let next = 0;
+  const failures: unknown[] = [];
   const turn = async (): Promise<void> => {
-    while (next < items.length) await use(items[next++]!);
+    while (next < items.length && failures.length === 0) {
+      await use(items[next++]!).catch((error: unknown) => failures.push(error));
+    }
   };
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, turn));
+  if (failures.length > 0) throw failures[0];
 }

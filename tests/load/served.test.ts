@@ -31,7 +31,11 @@ test("latency is what the server says, and a step's length at least", async () =
 }, 30_000);
 
 test("what does not fit is refused, and no session stays open", async () => {
-  const asked = runLoad({ url: server.url, sessions: 9 }).catch((error: Error) => error.message);
-  expect(await asked).toMatch(/9 sessions do not fit: "digits" has 8 slots, 8 were free/);
-  expect(await sessionsOpen()).toBe(0);
+  for (const sessions of [9, 32, 100]) {
+    const asked = runLoad({ url: server.url, sessions }).catch((error: Error) => error.message);
+    expect(await asked).toContain(
+      `${sessions} sessions do not fit: "digits" has 8 slots, 8 were free`,
+    );
+    expect(await sessionsOpen()).toBe(0);
+  }
 });
