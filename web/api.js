@@ -20,10 +20,14 @@ export class Refusal extends Error {
     super(detail);
     this.status = status;
     this.code = code;
-    this.action = action === NO_ACTION ? "" : action;
+    this.action = action === NO_ACTION ? "" : timed(action, retry_after_s);
     this.retryAfterSeconds = retry_after_s;
   }
 }
+
+/** An action for people: with the time where one is given, and else without. @param {string} action @param {number} seconds */
+const timed = (action, seconds) =>
+  action.replace("after the time given", seconds > 0 ? `in ${seconds} s` : "later");
 
 /** No answer: the server is away. */
 export class Unreachable extends Error {}

@@ -138,8 +138,13 @@ export function chart({ title, unit, about, lines, format, binary = false }) {
           size: 30,
           gap: 9,
           space: 70,
-          values: (_, splits) =>
-            splits.map((at) => new Date(at * 1000).toLocaleTimeString([], { hour12: false })),
+          // A single reading spans whole days, whose ticks would all be midnight.
+          values: ({ data }, splits) =>
+            splits.map((at) =>
+              data[0].length < 2
+                ? ""
+                : new Date(at * 1000).toLocaleTimeString([], { hour12: false })
+            ),
         },
         {
           ...axis,

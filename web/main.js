@@ -19,7 +19,7 @@ const COPIED_MS = 1500;
 const server = new Server();
 const history = new MetricsHistory();
 const viewer = new Viewer();
-new TryIt(server, viewer);
+const tryIt = new TryIt(server, viewer);
 const slots = new SlotsView(server, (model, session) => void watch(model, session));
 modelsView(server);
 metricTiles(history);
@@ -33,7 +33,8 @@ async function watch(modelId, id) {
     const model = server.model(modelId);
     const graph = server.graphs.get(modelId);
     if (model === undefined || graph === undefined) return;
-    viewer.watch({ session, model, graph, fromStart: false, knowsInput: false });
+    const knowsInput = id === tryIt.session?.id;
+    viewer.watch({ session, model, graph, fromStart: false, knowsInput });
   } catch (error) {
     if (error instanceof Refusal) setText(byId("scope-message"), error.message);
   }
@@ -45,6 +46,22 @@ viewer.addEventListener("watch", () => {
   byId("scope-controls").hidden = watched === null;
   byId("scope").hidden = watched === null;
   slots.watched = watched?.session.id ?? null;
+  showWhose();
+});
+
+/** Says that the session is somebody else's, and leads back to one's own where there is one. */
+function showWhose() {
+  const { watched } = viewer;
+  byId("scope-whose").hidden = watched === null || watched.knowsInput;
+  byId("scope-back").hidden = tryIt.session === null;
+  const slot = watched?.session.slot ?? null;
+  const place = slot === null ? "a parked session" : `slot ${slot}`;
+  setText(byId("scope-whose-text"), `Watching ${place}: another client's, not yours.`);
+}
+server.addEventListener("slots", showWhose);
+byId("scope-back").addEventListener("click", () => {
+  const { session } = tryIt;
+  if (session !== null) void watch(session.model, session.id);
 });
 byId("scope-stop").addEventListener("click", () => viewer.stop());
 const copy = byId("scope-copy");

@@ -7,6 +7,7 @@ import { bucketsBetween, parseMetrics, quantile, sum, sumBy } from "./prometheus
 /**
  * @typedef {object} Point
  * @property {number} at seconds since 1970
+ * @property {boolean} afterGap whether the server was not read, or was another process, just before
  * @property {number} frames a second
  * @property {number} step50 seconds
  * @property {number} step99
@@ -24,6 +25,8 @@ const EVERY_MS = 2000;
 const POINTS_MAX = 150;
 /** Quantiles look back over so many readings, so that few observations make no noise. */
 const LOOK_BACK = 5;
+/** Readings further apart say nothing of the time between. */
+const GAP_SECONDS = 3.5 * EVERY_MS / 1000;
 
 export class MetricsHistory extends EventTarget {
   /** @type {Point[]} */
@@ -33,6 +36,7 @@ export class MetricsHistory extends EventTarget {
   version = "";
   /** @type {{ at: number, reading: Reading }[]} */
   #readings = [];
+  #isAfterGap = false;
   #isAsking = false;
 
   start() {
@@ -63,7 +67,12 @@ export class MetricsHistory extends EventTarget {
     const frames = "ganglion_frames_total";
     const last = this.#readings.at(-1);
     // Counters that go back are those of another process.
-    if (last !== undefined && sum(reading, frames) < sum(last.reading, frames)) this.#readings = [];
+    const isGap = last !== undefined &&
+      (at - last.at > GAP_SECONDS || sum(reading, frames) < sum(last.reading, frames));
+    if (isGap) {
+      this.#readings = [];
+      this.#isAfterGap = this.points.length > 0;
+    }
     const before = this.#readings.at(-LOOK_BACK) ?? this.#readings[0];
     this.#readings.push({ at, reading });
     if (this.#readings.length > LOOK_BACK) this.#readings.shift();
@@ -72,7 +81,8 @@ export class MetricsHistory extends EventTarget {
     );
     this.version = reading.get("ganglion_build_info")?.[0]?.labels["version"] ?? "";
     if (before !== undefined) {
-      this.points.push(pointOf(before, { at, reading }));
+      this.points.push({ ...pointOf(before, { at, reading }), afterGap: this.#isAfterGap });
+      this.#isAfterGap = false;
       if (this.points.length > POINTS_MAX) this.points.shift();
     }
     this.dispatchEvent(new Event("change"));
@@ -82,7 +92,7 @@ export class MetricsHistory extends EventTarget {
 /**
  * @param {{ at: number, reading: Reading }} before
  * @param {{ at: number, reading: Reading }} now
- * @returns {Point}
+ * @returns {Omit<Point, "afterGap">}
  */
 function pointOf(before, { at, reading }) {
   const seconds = Math.max(0.001, at - before.at);

@@ -3,6 +3,7 @@
  * The scope: spikes as marks and membranes as lines over time steps, on one canvas. It shows the steps
  * up to a head, which follows what came at an even pace, so that the picture moves and does not jump.
  */
+import { fitted, wrapped } from "./canvas_text.js";
 import { compact, number } from "./format.js";
 import { Marks } from "./marks.js";
 
@@ -18,11 +19,17 @@ import { Marks } from "./marks.js";
  * @property {StepRing | null} trace drawn as lines, one a row
  * @property {readonly string[] | null} labels of its rows
  */
+/** @typedef {{ width: number, name: string, nameWidth: number, lines: string[], height: number }} Title fitted to a width */
 
 const LEFT = 44;
 const RIGHT = 40;
 const TITLE = 22;
 const AXIS = 24;
+/** A name of a band has so much of the width at most; its note the rest, and further lines. */
+const NAME_SHARE = 0.4;
+const NOTE_LINE = 15;
+const TITLE_FONT = "600 12px system-ui, sans-serif";
+const NOTE_FONT = "12px system-ui, sans-serif";
 const GAP = 6;
 /** Heights of a row: of marks alone, with room for a label, with a line in it. */
 const ROW_PX = { dense: 1.3, labelled: 13, trace: 24 };
@@ -48,6 +55,8 @@ export class Scope {
   #bands = [];
   /** @type {WeakMap<StepRing, Marks>} */
   #spikeMarks = new WeakMap();
+  /** @type {WeakMap<Band, Title>} */
+  #titles = new WeakMap();
   /** @type {{ step: number, text: string }[]} */
   #marks = [];
   /** @type {{ at: number, steps: number }[]} */
@@ -58,6 +67,8 @@ export class Scope {
   #window = 300;
   #drawnAt = 0;
   #isDirty = true;
+  /** The height that is asked for. */
+  #basis = 0;
   /** @type {number | null} */
   #leader = null;
   /** @type {Record<string, string>} */
@@ -120,7 +131,7 @@ export class Scope {
     this.#arrivals = [];
     this.#last = this.#head = step;
     this.#leader = null;
-    this.#canvas.style.flexBasis = `${this.#height(1)}px`;
+    this.#fit();
     this.#stretch = 1;
     this.#isDirty = true;
   }
@@ -202,9 +213,36 @@ export class Scope {
     return Math.min(BAND_PX.max, Math.max(BAND_PX.min, rows * ROW_PX.dense));
   }
 
+  /** Asks for as much height as the bands want, which their notes say anew in every width. */
+  #fit() {
+    const basis = Math.ceil(this.#height(1));
+    if (basis !== this.#basis) this.#canvas.style.flexBasis = `${basis}px`;
+    this.#basis = basis;
+  }
+
+  /** A band's name and the lines of its note, the first beside it. @param {Band} band @returns {Title} */
+  #titleOf(band) {
+    const width = this.#canvas.clientWidth;
+    const known = this.#titles.get(band);
+    if (known?.width === width) return known;
+    const context = this.#context;
+    context.font = TITLE_FONT;
+    const name = fitted(context, band.title, width * NAME_SHARE);
+    const nameWidth = context.measureText(name).width;
+    context.font = NOTE_FONT;
+    const lines = width === 0
+      ? [band.note] // not shown yet
+      : wrapped(context, band.note, width - nameWidth - 16, width - 8);
+    const title = { width, name, nameWidth, lines, height: TITLE + (lines.length - 1) * NOTE_LINE };
+    this.#titles.set(band, title);
+    return title;
+  }
+
   /** Of all, with bands higher by a factor. @param {number} stretch */
   #height(stretch) {
-    const bands = this.#bands.map((band) => TITLE + stretch * this.#bandHeight(band) + GAP);
+    const bands = this.#bands.map((band) =>
+      this.#titleOf(band).height + stretch * this.#bandHeight(band) + GAP
+    );
     return bands.reduce((sum, each) => sum + each, AXIS);
   }
 
@@ -223,6 +261,7 @@ export class Scope {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
     if (this.#bands.length === 0) return;
+    this.#fit();
     const fixed = this.#height(0);
     this.#stretch = Math.min(
       STRETCH_MAX,
@@ -236,8 +275,8 @@ export class Scope {
     this.#drawAxis(plot, height);
     let top = 0;
     for (const band of this.#bands) {
-      this.#drawTitle(band, top, width);
-      top += TITLE;
+      this.#drawTitle(band, top);
+      top += this.#titleOf(band).height;
       const bandHeight = this.#stretch * this.#bandHeight(band);
       context.save();
       context.beginPath();
@@ -280,22 +319,23 @@ export class Scope {
     }
   }
 
-  /** @param {Band} band @param {number} top @param {number} width */
-  #drawTitle({ title, note }, top, width) {
+  /** @param {Band} band @param {number} top */
+  #drawTitle(band, top) {
     const context = this.#context;
     context.textBaseline = "alphabetic";
     context.textAlign = "left";
-    context.font = "600 12px system-ui, sans-serif";
+    const { name, nameWidth, lines } = this.#titleOf(band);
     const { ink = "", muted = "", surface = "" } = this.#colours;
-    const name = fitted(context, title, width * 0.4);
-    const nameWidth = context.measureText(name).width;
-    context.font = "12px system-ui, sans-serif";
-    const text = fitted(context, note, width - nameWidth - 16);
-    context.fillStyle = surface;
-    context.fillRect(0, top + 2, nameWidth + context.measureText(text).width + 16, TITLE - 4);
-    context.fillStyle = muted;
-    context.fillText(text, nameWidth + 8, top + 15);
-    context.font = "600 12px system-ui, sans-serif";
+    context.font = NOTE_FONT;
+    lines.forEach((line, i) => {
+      const left = i === 0 ? nameWidth + 8 : 0;
+      const y = top + i * NOTE_LINE;
+      context.fillStyle = surface;
+      context.fillRect(0, y + 2, left + context.measureText(line).width + 8, TITLE - 4);
+      context.fillStyle = muted;
+      context.fillText(line, left, y + 15);
+    });
+    context.font = TITLE_FONT;
     context.fillStyle = ink;
     context.fillText(name, 0, top + 15);
   }
@@ -428,19 +468,6 @@ export class Scope {
     context.fillStyle = (leads ? this.#colours["lead"] : this.#colours["muted"]) ?? "";
     context.fillText(fitted(context, text, LEFT - 8), x, y);
   }
-}
-
-/**
- * A text cut to a width.
- * @param {CanvasRenderingContext2D} context
- * @param {string} text
- * @param {number} width
- */
-function fitted(context, text, width) {
-  if (context.measureText(text).width <= width) return text;
-  let end = Math.min(text.length, 200);
-  while (end > 1 && context.measureText(`${text.slice(0, end)}…`).width > width) end--;
-  return `${text.slice(0, end)}…`;
 }
 
 /** 1, 2 or 5 times a power of ten, at least that much. @param {number} least */

@@ -4,13 +4,16 @@ import { chart, spark } from "./charts.js";
 import { byId, h, replace, setText } from "./dom.js";
 import { bytes, clock, duration, number, shortId } from "./format.js";
 
-/** @import { Line } from "./charts.js" */
+/** @import { Columns, Line } from "./charts.js" */
 /** @import { MetricsHistory, Point } from "./metrics_history.js" */
 /** @import { Server } from "./server.js" */
 
 const percent = (/** @type {number} */ share) =>
   Number.isFinite(share) ? `${number(100 * share)} %` : "–";
 const ms = (/** @type {number} */ value) => duration(value);
+
+/** So long before a point is its gap. */
+const GAP_MARK_SECONDS = 1;
 
 /** @typedef {(point: Point) => number} Read */
 /** @type {readonly { title: string, unit: string, read: Read, say: (point: Point) => string, line: string }[]} */
@@ -188,17 +191,19 @@ export function serverView(history, server) {
   showLog(server);
 }
 
-/** @param {readonly Point[]} points @param {readonly Read[]} reads */
+/**
+ * Before a point that comes after a gap stands one without values, so that no line is drawn across.
+ * @param {readonly Point[]} points
+ * @param {readonly Read[]} reads
+ * @returns {Columns}
+ */
 function columns(points, reads) {
-  return [
-    points.map(({ at }) => at),
-    ...reads.map((read) =>
-      points.map((point) => {
-        const value = read(point);
-        return Number.isFinite(value) ? value : null;
-      })
-    ),
-  ];
+  const rows = points.flatMap((point) => {
+    const values = reads.map((read) => read(point));
+    const row = [point.at, ...values.map((value) => Number.isFinite(value) ? value : null)];
+    return point.afterGap ? [[point.at - GAP_MARK_SECONDS, ...values.map(() => null)], row] : [row];
+  });
+  return [0, ...reads].map((_, column) => rows.map((row) => row[column] ?? null));
 }
 
 /** @param {MetricsHistory} history */

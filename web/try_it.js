@@ -11,6 +11,7 @@ import { Player } from "./player.js";
 /** @import { Server } from "./server.js" */
 /** @import { Viewer } from "./viewer.js" */
 /** @typedef {"draw" | "noise" | "file"} Source */
+/** @typedef {{ recording: Recording, at: number }} Play a file, and the step of it that is next */
 
 /** Inputs that a pad has room for. */
 const CELLS_MAX = 32 * 32;
@@ -59,6 +60,9 @@ function recordOf({ layers, output, record }) {
   return membranes <= RECORD_MEMBRANES_MAX ? [...names, `${output}.v`] : names;
 }
 
+/** Whether all of a recording was sent. @param {Play} play */
+const isAtEnd = ({ recording, at }) => at === recording.steps;
+
 export class TryIt {
   #server;
   #viewer;
@@ -74,7 +78,7 @@ export class TryIt {
   /** @type {Source} */
   #source = "draw";
   #wantsReset = false;
-  /** The file that is played, and its next step. @type {{ recording: Recording, at: number } | null} */
+  /** @type {Play | null} */
   #play = null;
   /** @type {{ bar: HTMLElement, count: HTMLElement, item: HTMLElement }[]} */
   #bars = [];
@@ -120,11 +124,20 @@ export class TryIt {
     viewer.addEventListener("watch", () => this.#showBars());
   }
 
+  /** The session of one's own, if there is one. */
+  get session() {
+    return this.#player.session;
+  }
+
   /** Begins with what is chosen. */
   #start() {
     if (this.#source === "file" && this.#play === null) {
       byId("file").click();
       return;
+    }
+    if (this.#source === "file" && this.#play !== null && isAtEnd(this.#play)) {
+      this.#play.at = 0;
+      this.#inputChanged();
     }
     if (matchMedia(PHONE).matches) byId("scope-title").scrollIntoView();
     void this.#player.start();
@@ -282,7 +295,6 @@ export class TryIt {
     const { recording, at } = play;
     const left = recording.steps - at;
     if (left === 0) {
-      this.#play = null;
       this.#say(`Sent ${number(recording.steps)} steps.`);
       return null;
     }
@@ -300,7 +312,8 @@ export class TryIt {
   #sessionOptions() {
     const { model, graph } = this.#chosen();
     if (model === undefined || graph === undefined) throw new Error("No model is served");
-    return { model: model.id, record: recordOf(graph), ...(graph.readout && { readout: true }) };
+    const readout = graph.readout && sizeOf(model.output_shape) > 1;
+    return { model: model.id, record: recordOf(graph), ...(readout && { readout }) };
   }
 
   /** The next steps: of the file, or every input spikes at each with its own chance. @param {number} steps */
@@ -331,10 +344,18 @@ export class TryIt {
 
   #showState() {
     const { isRunning, session } = this.#player;
-    const idle = session === null ? "Start" : "Go on";
+    const isOver = this.#source === "file" && this.#play !== null && isAtEnd(this.#play);
+    const idle = isOver ? "Play again" : session === null ? "Start" : "Resume input";
     // Without a file there is nothing to start: its place to drop one is the button.
     this.#startButton.hidden = this.#source === "file" && this.#play === null;
-    setText(this.#startButton, isRunning ? "Pause" : idle);
+    setText(this.#startButton, isRunning ? "Pause input" : idle);
+    this.#startButton.title = isRunning
+      ? "Sends nothing more; the session keeps its slot and its state"
+      : session === null
+      ? "Opens a session and sends it this input"
+      : isOver
+      ? "Sends the same recording once more, from rest"
+      : "Sends this input on to the same session";
     this.#startButton.classList.toggle("primary", !isRunning);
     this.#endButton.hidden = session === null;
   }
@@ -359,6 +380,7 @@ export class TryIt {
       return { bar, count, item };
     });
     replace(byId("bars"), ...this.#bars.map(({ item }) => item));
+    byId("answer-verdict").hidden = outputs < 2;
     setText(byId("answer-class"), "–");
     const since = watched.knowsInput ? " since the input changed," : "";
     const more = outputs > BARS_MAX ? ` The first ${BARS_MAX} of ${outputs} outputs.` : "";
@@ -369,19 +391,21 @@ export class TryIt {
   #showAnswer() {
     const counts = this.#viewer.counts();
     const most = Math.max(...counts, 1e-9);
-    const { prediction, watched } = this.#viewer;
+    const { prediction, watched, scope } = this.#viewer;
     const quiet = this.#quietText();
     setText(byId("answer-quiet"), quiet);
-    byId("answer-verdict").hidden = quiet !== "";
+    byId("answer-verdict").hidden = quiet !== "" || this.#bars.length < 2;
     byId("answer").classList.toggle("dim", this.#isPadEmpty());
-    const lead = prediction?.class ?? (most > 1e-9 ? counts.indexOf(most) : null);
+    const hasClass = this.#bars.length > 1 && !this.#isPadEmpty();
+    const lead = hasClass ? prediction?.class ?? (most > 1e-9 ? counts.indexOf(most) : null) : null;
+    scope.leader = lead;
     this.#bars.forEach(({ bar, count, item }, i) => {
       const value = counts[i] ?? 0;
       bar.style.setProperty("--share", String(Math.max(0, value / most)));
       setText(count, compact(value));
       item.classList.toggle("lead", i === lead);
     });
-    const name = lead === null || this.#isPadEmpty()
+    const name = lead === null
       ? "–"
       : prediction?.label ?? watched?.graph.labels?.[lead] ?? String(lead);
     setText(byId("answer-class"), name);

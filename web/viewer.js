@@ -23,7 +23,6 @@ import { bits, floats } from "./wire.js";
 
 /** Bands are many only where somebody recorded everything; a picture has no room for more. */
 const BANDS_MAX = 8;
-const LEAD_ROWS_MAX = 512;
 /** So many steps without a spike are worth a word. */
 const QUIET_STEPS = 100;
 
@@ -229,17 +228,7 @@ export class Viewer extends EventTarget {
     }
     this.prediction = prediction;
     this.#scope.advance(start + steps, steps);
-    this.#scope.leader = this.#leader();
     this.dispatchEvent(new Event("output"));
-  }
-
-  /** The output that leads: the readout's class, else the one with the most. */
-  #leader() {
-    if (this.prediction !== null) return this.prediction.class;
-    if (this.#outputs.size > LEAD_ROWS_MAX || this.#outputs.size < 2) return null;
-    const counts = this.counts();
-    const most = Math.max(...counts);
-    return most > 0 ? counts.indexOf(most) : null;
   }
 
   /** @param {string} text */

@@ -122,6 +122,8 @@ describe.skipIf(CHROMIUM === null)(name, () => {
         }
       })();
       await page.locator("#slots").getByRole("button", { name: id.slice(0, 6) }).click();
+      await page.getByText(/^Watching slot \d: another client's, not yours\.$/).waitFor();
+      expect(await page.locator("#scope-back").isVisible()).toBe(false);
       while ((await picture(page)).spikes < SPIKE_PIXELS) await page.waitForTimeout(20);
       const seenMs = performance.now() - began;
       expect(await moves(page)).toBe(true);
@@ -152,6 +154,52 @@ describe.skipIf(CHROMIUM === null)(name, () => {
     });
   });
 
+  test("from somebody else's session back to one's own, where a blank pad has no class", async () => {
+    await using watched = await openPage(browser, { viewport: { width: 1280, height: 900 } });
+    const { page, faults } = watched;
+    const created = await fetch(`${deno.url}/v1/sessions`, { method: "POST" });
+    const { id } = await created.json() as { id: string };
+    await page.goto(deno.url);
+    await page.locator("#try-start").click();
+    await page.locator("#answer-class").getByText("3").waitFor();
+    expect(await page.locator("#scope-whose").isVisible()).toBe(false);
+    await page.locator("#slots").getByRole("button", { name: id.slice(0, 6) }).click();
+    await page.getByRole("button", { name: "Back to my session" }).click();
+    await page.locator("#scope-whose").waitFor({ state: "hidden" });
+    await page.locator("#answer-class").getByText("3").waitFor();
+    expect(await page.locator("#bars .lead").count()).toBe(1);
+    await page.getByRole("button", { name: "Clear" }).click();
+    await page.locator("#answer-class").getByText("–").waitFor();
+    expect(await page.locator("#bars .lead").count()).toBe(0);
+    await page.getByRole("button", { name: "End session" }).click();
+    await fetch(`${deno.url}/v1/sessions/${id}`, { method: "DELETE" });
+    expect(faults).toEqual([]);
+  });
+
+  test("with no slot free, it says in how many seconds to try again", async () => {
+    await using watched = await openPage(browser);
+    const { page } = watched;
+    const problem = {
+      code: "no_slot",
+      detail: "All 4 slots hold sessions",
+      action: "Retry after the time given, or close a session",
+    };
+    let more = {};
+    await page.route(
+      "**/v1/sessions",
+      (route) =>
+        route.request().method() === "POST"
+          ? route.fulfill({ status: 503, json: { ...problem, ...more } })
+          : route.continue(),
+    );
+    await page.goto(deno.url);
+    await page.locator("#try-start").click();
+    await page.getByText("All 4 slots hold sessions. Retry later, or close a session.").waitFor();
+    more = { retry_after_s: 7 };
+    await page.locator("#try-start").click();
+    await page.getByText("All 4 slots hold sessions. Retry in 7 s, or close a session.").waitFor();
+  });
+
   test("a recording is played from its file", async () => {
     await using watched = await openPage(browser);
     const { page, faults } = watched;
@@ -160,6 +208,9 @@ describe.skipIf(CHROMIUM === null)(name, () => {
     await page.locator("#file").setInputFiles("examples/digits/recordings/5.npy");
     await page.getByText("Sent 25 steps.").waitFor();
     await page.waitForFunction(() => document.querySelector("#answer-class")!.textContent === "5");
+    await page.getByRole("button", { name: "Play again" }).click();
+    await page.getByText(/ · step 50 /).waitFor();
+    await page.getByText("Sent 25 steps.").waitFor();
     await page.getByRole("button", { name: "End session" }).click();
     await page.locator("#file").setInputFiles("examples/digits/run.json");
     await page.locator("#try-message").getByText("npy").waitFor();
@@ -302,7 +353,9 @@ describe.skipIf(CHROMIUM === null)(name, () => {
     const { page } = watched;
     for (const url of [deno.url, bun.url]) {
       for (const view of VIEWS) {
+        await page.goto("about:blank"); // a fresh load, not a step within the page
         await open(page, url, view);
+        expect([view, await page.evaluate(() => scrollY)]).toEqual([view, 0]);
         if (view === "/#live") await page.locator("#try-start").click();
         const [content, window] = await widths(page);
         expect([view, content]).toEqual([view, window]);
