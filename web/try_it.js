@@ -5,6 +5,7 @@ import { compact, number, sizeOf } from "./format.js";
 import { openRecording } from "./npy.js";
 import { Pad } from "./pad.js";
 import { Player } from "./player.js";
+import { recordOf } from "./record.js";
 
 /** @import { Recording } from "./npy.js" */
 /** @import { Graph, Model } from "./types.d.ts" */
@@ -15,9 +16,6 @@ import { Player } from "./player.js";
 
 /** Inputs that a pad has room for. */
 const CELLS_MAX = 32 * 32;
-/** Values a step that are recorded without asking. */
-const RECORD_SPIKES_MAX = 1024;
-const RECORD_MEMBRANES_MAX = 64;
 const BARS_MAX = 20;
 const FIRST_DIGIT = 3;
 /** Up to here the scope lies below the panel, out of sight. */
@@ -43,21 +41,6 @@ function pictureOf(model) {
   }
   const side = Math.sqrt(size);
   return Number.isInteger(side) ? { rows: side, columns: side } : null;
-}
-
-/** What a picture of the model wants: spikes of its layers, membranes of its output. @param {Graph} graph */
-function recordOf({ layers, output, record }) {
-  const sizes = new Map(record.map(({ name, shape }) => [name, sizeOf(shape)]));
-  const names = [];
-  let values = 0;
-  for (const { name } of layers) {
-    const size = sizes.get(`${name}.s`);
-    if (size === undefined || name === output || values + size > RECORD_SPIKES_MAX) continue;
-    values += size;
-    names.push(`${name}.s`);
-  }
-  const membranes = sizes.get(`${output}.v`) ?? Infinity;
-  return membranes <= RECORD_MEMBRANES_MAX ? [...names, `${output}.v`] : names;
 }
 
 /** Whether all of a recording was sent. @param {Play} play */

@@ -6,6 +6,7 @@
 import { EventFollower, sessionPath } from "./api.js";
 import { byId, setText } from "./dom.js";
 import { number, plural, shapeText, sizeOf } from "./format.js";
+import { layersText } from "./record.js";
 import { Scope } from "./scope.js";
 import { StepRing } from "./step_ring.js";
 import { bits, floats } from "./wire.js";
@@ -96,6 +97,7 @@ export class Viewer extends EventTarget {
     this.#rings.clear();
     this.#input = null;
     this.#scope.show([], 0);
+    setText(byId("scope-layers"), "");
     this.#say("");
     this.dispatchEvent(new Event("watch"));
     this.#summarise();
@@ -192,6 +194,8 @@ export class Viewer extends EventTarget {
       labels: graph.labels,
     });
     this.#scope.show(bands, session.steps_done);
+    const shown = new Set(bands.map(({ id }) => id));
+    setText(byId("scope-layers"), layersText(graph, session, shown, knowsInput));
   }
 
   /** @param {string} event @param {any} data */

@@ -4,6 +4,7 @@ import { writeNpy } from "../../src/base/npy.ts";
 import { encodeValues } from "../../src/http/encode_outputs.ts";
 import { openRecording } from "../../web/npy.js";
 import { layOut } from "../../web/graph_layout.js";
+import { layersText, recordOf } from "../../web/record.js";
 import { HELD_STEPS, StepRing } from "../../web/step_ring.js";
 import { DIGITS, inkAll } from "../../web/strokes.js";
 import { bits, floats } from "../../web/wire.js";
@@ -86,4 +87,26 @@ test("a recording is read piece by piece, and one that does not fit is refused i
   await refused(file.slice(0, file.size - 1), [2, 3], "cut off");
   await refused(new Blob(["{}"]), [2, 3], "no .npy file");
   await refused(new Blob([writeNpy(new Float32Array(0), [0, 6])]), [6], "no time step");
+});
+
+test("layers that a picture leaves out are said, with the reason", () => {
+  const names = ["big", "small", "last"];
+  const graph = {
+    layers: names.map((name) => ({ name })),
+    output: "last",
+    record: [["big.s", 2000], ["small.s", 10], ["small.v", 10], ["last.s", 3], ["last.v", 3]]
+      .map(([name, size]) => ({ name, shape: [size] })),
+  } as unknown as Parameters<typeof recordOf>[0];
+  const record = recordOf(graph);
+  expect(record).toEqual(["small.s", "last.v"]);
+  const shown = new Set(["input", "small.s", "output"]);
+  const some = "Spikes of 1 of 2 hidden layers are shown: small.";
+  const text = (recorded: string[], seen: Set<string>, isOwn: boolean) =>
+    layersText(graph, { record: recorded }, seen, isOwn);
+  expect(text(record, shown, true))
+    .toBe(`${some} This page records layers of at most 1,024 neurons together.`);
+  expect(text(record, shown, false)).toBe(`${some} Whoever opened the session records no others.`);
+  expect(text(["big.s", "small.s"], shown, false)).toBe(`${some} There is no room for more.`);
+  expect(text([], new Set(), false)).toStartWith("Spikes of 0 of 2 hidden layers are shown. ");
+  expect(text(["big.s", "small.s"], new Set(["big.s", "small.s"]), false)).toBe("");
 });
