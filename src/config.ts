@@ -161,7 +161,10 @@ export const FLAGS = {
     "threads of the CPU executor; 0: one a core, but one core is left to requests",
   ),
   "no-worker": toggle("computes in the server's own thread, which then waits for every step"),
-  name: list("ID", "id of a model in the API, in the order of the models; else the file's stem"),
+  name: list(
+    "ID",
+    "id of a model in the API, in the order of the models; else the file's name without .nir, .h5, .hdf5 or .json",
+  ),
   limit: limitOverrides,
   "state-dir": text("FOLDER", "keeps sessions there, and goes on with them at the next start"),
   "sessions-max": wholeNumber(

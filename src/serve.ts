@@ -26,7 +26,7 @@ export interface SessionStore extends StateStore {
 export interface ServeOptions {
   /** Paths of model files and run folders. */
   readonly models: readonly string[];
-  /** Their ids in the API, in order; a file's stem where there is none. */
+  /** Their ids in the API, in order; a file's name without its extension where there is none. */
   readonly names?: readonly string[];
   readonly load?: LoadOptions;
   readonly device?: DeviceChoice;
@@ -145,7 +145,10 @@ function optional({ onRequest, onFault, residentBytes, webFiles }: ServeOptions)
 /** Id → path. Throws `usage` where two models would have one id. */
 function modelIds({ models, names = [] }: ServeOptions): Map<string, string> {
   if (names.length > models.length) {
-    throw new GanglionError("usage", `There are ${names.length} names for ${models.length} models`);
+    throw new GanglionError(
+      "usage",
+      `More names are given than models: ${names.length} with --name, ${models.length} to serve`,
+    );
   }
   const ids = new Map<string, string>();
   for (const [i, path] of models.entries()) {
@@ -210,7 +213,7 @@ async function resumeSessions(
   if (count === 0) return;
   // Their new epochs must be on the disk before anybody hears of them.
   await service.keep();
-  say(`${count} sessions go on`);
+  say(`sessions that go on: ${count}`);
 }
 
 async function openExecutor({ plan, run }: Loaded, options: ServeOptions): Promise<Executor> {

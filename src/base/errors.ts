@@ -106,7 +106,7 @@ export const ERRORS = {
   invalid_body: kind(
     422,
     "The body is readable but wrong",
-    "Send the fields that /openapi.json lists for this route",
+    "Mend what the detail names; /openapi.json lists the route's fields",
   ),
   invalid_query: kind(
     422,

@@ -96,7 +96,11 @@ function readHeader(
   if (bytes.length < 8) refuse("The file is too short for safetensors");
   const length = new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true);
   if (length > BigInt(Math.min(headerBytesMax, bytes.length - 8))) {
-    refuse(`This is not safetensors: its header would have ${length} bytes`);
+    refuse(
+      length > BigInt(headerBytesMax)
+        ? `This is not safetensors: its header would have ${length} bytes`
+        : `The file is cut short: it has ${bytes.length} bytes, its header alone ${length}`,
+    );
   }
   const dataStart = 8 + Number(length);
   let header: unknown;

@@ -140,7 +140,11 @@ export class Plot {
       names,
       colour: COLOURS[i % COLOURS.length]!,
     });
-    return figure(title, svg, `${size} rows, a mark a spike; ${rate} a row and step.`);
+    return figure(
+      title,
+      svg,
+      `${size} ${size === 1 ? "row" : "rows"}, a mark a spike; ${rate} a row and step.`,
+    );
   }
 }
 

@@ -49,6 +49,13 @@ export function parseNumberTable(path: string, text: string): NumberTable {
     lines.push(line);
   }
   if (columns === 0) throw new GanglionError("input_unreadable", `${path} is empty`, { path });
+  if (lines.length === 0) {
+    throw new GanglionError(
+      "input_unreadable",
+      `${path} holds one line of names (${names!.join(", ").slice(0, 80)}) and no row of numbers`,
+      { path },
+    );
+  }
   return {
     names,
     columns,

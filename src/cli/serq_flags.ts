@@ -21,6 +21,8 @@ export class UsageError extends Error {
 }
 
 interface Flag {
+  /** Other ways to write it, as `ganglion` has it. */
+  readonly also?: readonly string[];
   readonly value: string | null;
   readonly commands: readonly CommandName[];
   readonly about: string;
@@ -52,8 +54,19 @@ export const FLAGS: Readonly<Record<string, Flag>> = {
     about: "every iteration of every engine, for debugging",
   },
   dump: { value: "DIR", commands: ["run"], about: "every observed value and gauge as CSV files" },
-  out: { value: "PATH", commands: ["draw"], about: "where to write (default: stdout)" },
+  out: {
+    value: "PATH",
+    also: ["-o", "--output"],
+    commands: ["draw"],
+    about: "where to write (default: stdout); also -o, --output",
+  },
 };
+
+const ALSO: ReadonlyMap<string, string> = new Map(
+  Object.entries(FLAGS).flatMap(([name, { also = [] }]) =>
+    also.map((word) => [word, name] as const)
+  ),
+);
 
 export interface Flags {
   readonly command: CommandName;
@@ -154,9 +167,12 @@ function collect(
       files.push(word);
       continue;
     }
-    if (!word.startsWith("--")) throw new UsageError(`unknown option \`${word}\``, command);
     const equals = word.indexOf("=");
-    const name = equals < 0 ? word.slice(2) : word.slice(2, equals);
+    const given = equals < 0 ? word : word.slice(0, equals);
+    const name = ALSO.get(given) ?? given.slice(2);
+    if (!word.startsWith("--") && !ALSO.has(given)) {
+      throw new UsageError(`unknown option \`${word}\``, command);
+    }
     const flag = Object.hasOwn(FLAGS, name) ? FLAGS[name]! : undefined;
     if (flag === undefined) {
       const near = closest(name, Object.keys(FLAGS));
@@ -171,9 +187,9 @@ function collect(
     }
     let value = "";
     if (flag.value !== null) {
-      const given = equals < 0 ? argv[++i] : word.slice(equals + 1);
-      if (given === undefined) throw new UsageError(`missing value for --${name}`, command);
-      value = given;
+      const next = equals < 0 ? argv[++i] : word.slice(equals + 1);
+      if (next === undefined) throw new UsageError(`missing value for --${name}`, command);
+      value = next;
     }
     values.set(name, [...values.get(name) ?? [], value]);
   }

@@ -3,6 +3,7 @@ import { realClock } from "../base/clock.ts";
 import { GanglionError } from "../base/errors.ts";
 import { limitsOf, type Settings } from "../config.ts";
 import {
+  announce,
   assertFree,
   coresToSpare,
   exit,
@@ -12,6 +13,7 @@ import {
   onLauncherGone,
   onSignal,
   openStateFolder,
+  outliveReaders,
   readCommit,
   readWebFiles,
   residentBytes,
@@ -19,7 +21,6 @@ import {
   say as sayLine,
   type StateFolder,
   VERSION,
-  writeOut,
 } from "../runtime/mod.ts";
 import { createServer, type Server } from "../serve.ts";
 import { type Call, given } from "./command.ts";
@@ -47,6 +48,7 @@ export async function run(call: Call): Promise<number> {
   const apiKeys = settings["api-key"];
   const corsOrigin = settings["cors-origin"] ?? null;
   checkExposure(settings);
+  outliveReaders();
   const log = serverLog(settings.log, sayLine, realClock.wallMs);
   const { say } = log;
   say(`ganglion ${VERSION} on ${runtime.name} ${runtime.version}`);
@@ -79,7 +81,7 @@ export async function run(call: Call): Promise<number> {
   sayLosses(server, ending, say);
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${listener.port}`;
   sayWelcome(server, url, apiKeys.length > 0, say);
-  await writeOut(`listening ${url}\n`);
+  announce(`listening ${url}`);
   const code = await ending.code;
   await store?.close();
   return code;

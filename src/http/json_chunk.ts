@@ -82,25 +82,25 @@ function readFlat(step: unknown, size: number, values: Float32Array, at: number)
 function decodeEvents(steps: unknown, events: unknown, shape: ChunkShape): DecodedChunk {
   if (!isCount(steps)) refuse("steps must be a whole number from 1", "steps");
   if (!Array.isArray(events)) {
-    refuse("events must be an array of [t, i] or [t, i, count]", "events");
+    refuse("events must be an array of [t, i] or [t, i, value]", "events");
   }
   if (steps === 0) throw new GanglionError("empty_chunk", "steps is 0");
   shape.assertSteps(steps);
   const size = sizeOf(shape.sampleShape);
-  // One spike a place stays a bit; counts need values.
+  // One spike a place stays a bit; other values need floats.
   const words = wordsOf(size);
   const bits = new Uint32Array(steps * words);
   let values: Float32Array | null = null;
   events.forEach((event: unknown, position) => {
     const place = `events[${position}]`;
     if (!Array.isArray(event) || event.length < 2 || event.length > 3) {
-      refuse(`${place} must be [t, i] or [t, i, count]`, place);
+      refuse(`${place} must be [t, i] or [t, i, value]`, place);
     }
-    const [t, i, count = 1] = event as unknown[];
+    const [t, i, value = 1] = event as unknown[];
     if (!Number.isInteger(t) || !Number.isInteger(i)) {
       refuse(`${place} must have whole numbers t and i`, place);
     }
-    if (typeof count !== "number") refuse(`${place} must have a number as its count`, place);
+    if (typeof value !== "number") refuse(`${place} must have a number as its value`, place);
     const [step, index] = [t as number, i as number];
     if (step < 0 || step >= steps || index < 0 || index >= size) {
       throw new GanglionError(
@@ -110,8 +110,8 @@ function decodeEvents(steps: unknown, events: unknown, shape: ChunkShape): Decod
       );
     }
     const [word, bit] = [step * words + (index >>> 5), 1 << (index & 31)];
-    if (values === null && count === 1 && (bits[word]! & bit) === 0) bits[word]! |= bit;
-    else (values ??= valuesOf(bits, size))[step * size + index]! += count;
+    if (values === null && value === 1 && (bits[word]! & bit) === 0) bits[word]! |= bit;
+    else (values ??= valuesOf(bits, size))[step * size + index]! += value;
   });
   return { values: values ?? bits, steps, reset: false };
 }

@@ -2,6 +2,7 @@
 import { GanglionError } from "../base/errors.ts";
 import { bunRuntime } from "./bun.ts";
 import { denoRuntime } from "./deno.ts";
+import { environment } from "./process.ts";
 import type { App, Listener, ListenOptions, Runtime } from "./types.ts";
 
 export type { App, Connection, Listener, ListenOptions, Runtime } from "./types.ts";
@@ -39,7 +40,12 @@ function listenProblem(error: unknown, host: string, port: number): string {
   const { name = "", code = "", message = "" } = error as Record<string, string | undefined>;
   const where = `${host}:${port}`;
   if (name === "AddrInUse" || code === "EADDRINUSE") {
-    return `${where} is already taken; choose another with --port, or --port 0 for a free one`;
+    // npm keeps flags for itself unless they come after --.
+    const flag = environment().npm_lifecycle_event === "start"
+      ? "npm start -- --port N"
+      : "--port N";
+    return `${where} is already taken; choose another with ${flag} or GANGLION_PORT=N, ` +
+      "where 0 is any free one";
   }
   if (name === "PermissionDenied" || code === "EACCES") return `${where} may not be used by us`;
   return `Cannot listen on ${where}: ${message}`;

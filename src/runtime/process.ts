@@ -60,6 +60,20 @@ export function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
+/** One line on stdout, for whoever still reads there. */
+export function announce(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** For a server: readers of what it says (`| head`, a log collector that died) may leave; it stays. */
+export function outliveReaders(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: { code?: string }) => {
+      if (error.code !== "EPIPE") throw error;
+    });
+  }
+}
+
 /** Talk without an end of line, for progress. */
 export function sayRaw(text: string): void {
   process.stderr.write(text);
@@ -138,7 +152,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
 export function fileProblem(path: string, error: unknown): string {
   const { code, message } = error as { code?: string; message?: string };
   const said = message?.replace(/^[A-Z_]+: /, "") ?? code;
-  return `${path} ${PROBLEMS[code ?? ""] ?? `cannot be opened: ${said}`}`;
+  return `${path === "" ? '""' : path} ${PROBLEMS[code ?? ""] ?? `cannot be opened: ${said}`}`;
 }
 
 /** As `fileProblem`, of a file that was to be written. */

@@ -7,6 +7,7 @@ import { mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/p
 import { join } from "node:path";
 import process from "node:process";
 import { GanglionError } from "../base/errors.ts";
+import { fileProblem } from "./process.ts";
 
 const SUFFIX = ".session";
 const UNFINISHED = ".tmp";
@@ -35,8 +36,7 @@ export async function openStateFolder(folder: string): Promise<StateFolder> {
     }
   } catch (error) {
     if (error instanceof GanglionError) throw error;
-    const { code, message } = error as { code?: string; message?: string };
-    throw new GanglionError("usage", `--state-dir ${folder} cannot be used (${code ?? message})`);
+    throw new GanglionError("usage", `--state-dir cannot be used: ${fileProblem(folder, error)}`);
   }
   return {
     async write(id, bytes) {

@@ -7,6 +7,9 @@ import { type Plan, type Probe, probesOf } from "../model/plan.ts";
 import type { Predictor } from "./session_types.ts";
 import { SlotScheduler } from "./slot_scheduler.ts";
 
+/** Names of values that an error lists. */
+const NAMES_SHOWN = 30;
+
 export interface ModelHostOptions {
   /** How clients name it. */
   readonly id: string;
@@ -107,9 +110,16 @@ export class ModelHost {
     const record = [...new Set(names)];
     const unknown = record.find((name) => !this.probes.has(name));
     if (unknown !== undefined) {
-      throw new GanglionError("invalid_body", `The model has no value named "${unknown}"`, {
-        field: "record",
-      });
+      const names = [...this.probes.keys()];
+      const more = names.length > NAMES_SHOWN
+        ? `, and ${names.length - NAMES_SHOWN} more that GET /v1/models/${this.id}/graph lists`
+        : "";
+      throw new GanglionError(
+        "invalid_body",
+        `The model has no value named "${unknown}"; it has: ` +
+          names.slice(0, NAMES_SHOWN).join(", ") + more,
+        { field: "record" },
+      );
     }
     const values = this.recordedValues(record);
     if (values > valuesMax) {

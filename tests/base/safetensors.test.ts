@@ -52,6 +52,7 @@ describe("refused", () => {
   const cases: readonly (readonly [what: string, bytes: Uint8Array, said: RegExp])[] = [
     ["nothing", new Uint8Array(3), /too short/],
     ["a text", new TextEncoder().encode("this is no such file"), /its header would have/],
+    ["the first bytes", file({ a: entry }).subarray(0, 40), /cut short: it has 40 bytes/],
     ["no JSON", file({}).fill(0x7b, 8), /not JSON/],
     ["a list", file([]), /no JSON object/],
     ["a type", file({ a: { ...entry, dtype: "F8_E4M3" } }), /of type "F8_E4M3"; taken are F64/],

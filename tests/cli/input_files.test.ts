@@ -103,6 +103,8 @@ describe("what is wrong is said with file, place and remedy", () => {
     expect(await bad("a.csv", "1,2,,4,5\n")).toBe('a.csv, line 1: "" in column 3 is no number');
     expect(await bad("a.csv", "1,2,nan,4,5\n")).toMatch(/line 1: "nan" in column 3 is no number/);
     expect(await bad("a.csv", "\n# nothing\n")).toBe("a.csv is empty");
+    expect(await bad("a.csv", "hello\n"))
+      .toBe("a.csv holds one line of names (hello) and no row of numbers");
     expect(await bad("a.csv", "1,2,3,4,5,6\n")).toMatch(
       /a\.csv has shape \[1, 6\]; the model takes/,
     );

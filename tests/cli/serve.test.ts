@@ -114,6 +114,17 @@ describe.each(RUNTIMES)("on %s", (runtime) => {
     );
   });
 
+  test("readers of its output that leave do not end it", async () => {
+    const words = ["serve", DIGITS, "--port", "0", "--device", "cpu", "--log", "text"];
+    const child = start(runtime, words);
+    const reader = child.stdout.getReader();
+    const url = new TextDecoder().decode((await reader.read()).value).trim().split(" ")[1]!;
+    await Promise.all([reader.cancel(), child.stderr.cancel()]);
+    for (let i = 0; i < 3; i++) expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    child.kill("SIGTERM");
+    expect(await child.exited).toBe(0);
+  });
+
   test("a port that is taken is said, before a model is read", async () => {
     const server = await serve(runtime, []);
     const port = new URL(server.url).port;
@@ -161,8 +172,16 @@ test("what cannot be served is refused before a port is opened", async () => {
     [["serve", DIGITS, "--host", "0.0.0.0"], 2, /opens the server to others: give --api-key/],
     [["serve", DIGITS, "--host", "::"], 2, /opens the server to others/],
     [["serve", DIGITS, DIGITS], 2, /Two models have the id "digits".*--name/],
-    [["serve", DIGITS, "--name", "a", "--name", "b"], 2, /2 names for 1 models/],
-    [["serve", DIGITS, "--state-dir", DIGITS], 2, /--state-dir .* cannot be used/],
+    [
+      ["serve", DIGITS, "--name", "a", "--name", "b"],
+      2,
+      /More names are given than models: 2 with --name, 1 to serve/,
+    ],
+    [
+      ["serve", DIGITS, "--state-dir", DIGITS],
+      2,
+      /--state-dir cannot be used: .*digits.* is there already, and is no folder/,
+    ],
     [["serve", DIGITS, "--limit", "slots=0"], 2, /slots takes a whole number/],
     [
       ["serve", DIGITS, "--limit", "memoryBytesMax=1000000"],

@@ -43,7 +43,7 @@ test("only these blocks have an excuse", () => {
     [
       "CONTRIBUTING.md: npm start   # installs what is missing and serves the example model",
       "README.md: npm start   # installs what is missing, serves a classifier of handwritten digits on port 8787",
-      "README.md: npx ganglion load http://127.0.0.1:8787 --sessions 32 --period 20     # or --find-capacity",
+      "README.md: npx ganglion load http://127.0.0.1:8787 --sessions 8 --period 20      # or --find-capacity",
       "bench/README.md: npm run bench -- engine                  # the whole grid on Deno, about 10 minutes",
       "docs/export.md: pip install snntorch==1.0.0 nir==1.0.8 nirtorch==2.6",
       "docs/export.md: pip install norse==1.1.0 nir==1.0.8 nirtorch==2.6",

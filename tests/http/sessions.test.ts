@@ -68,6 +68,12 @@ describe("POST /v1/sessions", () => {
     );
   });
 
+  test("a name that cannot be recorded is answered with those that can", async () => {
+    const { send } = makeWorld();
+    const { detail } = await (await send("/v1/sessions", json({ record: ["nope.v"] }))).json();
+    expect(detail).toMatch(/^The model has no value named "nope\.v"; it has: .*\blif\.v\b/);
+  });
+
   test("recorded values are bounded", async () => {
     const { send, open } = makeWorld({ limits: { recordValuesMax: 3 } });
     await open({ record: ["lif.v", "lif.v"] });

@@ -30,8 +30,8 @@ describe("listening", () => {
     const { port } = first;
     expect(await refusal(listen(app, { host: "127.0.0.1", port })))
       .toBe(
-        `usage: 127.0.0.1:${port} is already taken; choose another with --port, ` +
-          "or --port 0 for a free one",
+        `usage: 127.0.0.1:${port} is already taken; choose another with --port N ` +
+          "or GANGLION_PORT=N, where 0 is any free one",
       );
     await first.stop();
     const again = await listen(app, { host: "127.0.0.1", port });

@@ -45,11 +45,11 @@ function serq(...args: string[]) {
 }
 
 const SEED_REPORT =
-  `run: horizon 10 end 10 warmup 0 seed 1 events 4 arrivals 1 ended 1 turns 1 mean live 0.600
+  `run: horizon 10 end 10 warmup 0 seed 1 events 4 arrivals 1 ended 1 turns 1 mean live 0.600; times in seconds
 
 observe   count    mean  95% CI  cv2     p99
 --------  -----  ------  ------  ---  ------
-finished      1  6.0000    ±inf  NaN  6.0000
+finished      1  6.0000    ±inf    –  6.0000
 
 stage  number   util  done    thru    wait  service  iters
 -----  ------  -----  ----  ------  ------  -------  -----
@@ -224,7 +224,13 @@ describe("serq check, ir, draw", () => {
   test("draw writes SVG", () => {
     const { status } = serq("draw", "m.sq", "--out", "m.svg");
     expect(status).toBe(0);
-    expect(readFileSync(join(folder, "m.svg"), "utf8")).toStartWith("<svg ");
+    const svg = readFileSync(join(folder, "m.svg"), "utf8");
+    expect(svg).toStartWith("<svg ");
+    for (const where of [["-o", "o.svg"], ["--output=o2.svg"]]) {
+      expect(serq("draw", "m.sq", ...where).status).toBe(0);
+      expect(readFileSync(join(folder, where.at(-1)!.replace(/^.*=/, "")), "utf8")).toBe(svg);
+    }
+    expect(serq("check", "m.sq", "-o", "o.svg").stderr).toContain("--out is not supported by");
     expect(serq("draw", "m.sq", "--out", "nowhere/m.svg")).toEqual({
       status: 1,
       stdout: "",
