@@ -29,6 +29,8 @@ export interface LoadRun {
   readonly input: "f32" | "bits";
   /** 0: closed loop, the next chunk as soon as `ahead` allows. Else every session posts so often. */
   readonly periodMs: number;
+  /** The client looks at the clock in every turn instead of each millisecond: a core of its own. */
+  readonly polls: boolean;
   /** Chunks of a session that may be under way. */
   readonly ahead: number;
   /** `?wait=true`; an event stream for each session; one for all; nobody reads. */
@@ -115,6 +117,7 @@ const PLAIN: LoadRun = {
   density: 0.2,
   input: "f32",
   periodMs: 0,
+  polls: false,
   ahead: 1,
   readers: "wait",
   encoding: "json",

@@ -103,9 +103,7 @@ async function run(how: LoadRun): Promise<LoadCounts> {
     session.post = await RawConnection.open(url);
   }
   const streams = await openReaders(how, came, (bytes) => counts.outputBytes += bytes);
-  const stop = how.periodMs === 0
-    ? closedLoop(more)
-    : paced(how.periodMs, post, (e) => failure ??= e);
+  const stop = how.periodMs === 0 ? closedLoop(more) : paced(how, post, (e) => failure ??= e);
   await sleep(WARM_SECONDS * 1000);
   Object.assign(counts, { chunks: 0, events: 0, outputBytes: 0 });
   latencies.length = 0;
@@ -176,21 +174,33 @@ function closedLoop(more: (session: Session) => void): () => void {
 
 /** Every session posts at its own phase of the period, late or not. */
 function paced(
-  periodMs: number,
+  { periodMs, polls }: LoadRun,
   post: (session: Session, due: number) => Promise<void>,
   onFailure: (error: unknown) => void,
 ): () => void {
   const begin = performance.now();
   const next = sessions.map((_, i) => begin + (periodMs * i) / sessions.length);
-  const timer = setInterval(() => {
+  const look = (): void => {
     const now = performance.now();
     sessions.forEach((session, i) => {
       if (next[i]! > now || session.isPosting) return;
       post(session, next[i]!).catch(onFailure);
       next[i]! += periodMs;
     });
-  }, 1);
-  return () => clearInterval(timer);
+  };
+  if (!polls) {
+    const timer = setInterval(look, 1);
+    return () => clearInterval(timer);
+  }
+  let isOver = false;
+  const turn = (): void => {
+    look();
+    if (!isOver) setImmediate(turn);
+  };
+  turn();
+  return () => {
+    isOver = true;
+  };
 }
 
 for await (const line of createInterface(process.stdin)) {
