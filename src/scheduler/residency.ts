@@ -20,6 +20,8 @@ import type { StreamSession } from "./stream_session.ts";
 
 /** An executor that fails is given so long to say that its device is lost. */
 const LOSS_GRACE_MS = 20;
+/** Sessions that began together are due together, and the round that waits should not wait for all. */
+const CHECKPOINTS_AT_ONCE = 64;
 /** The first rebuild comes at once, each following one later, until a device has lived so long. */
 const BACKOFF_MS = 250;
 const BACKOFF_MAX_MS = 30_000;
@@ -196,11 +198,11 @@ export class Residency {
     }
   }
 
-  /** Reads the states of all sessions whose journals are long, and begins new ones. */
+  /** Reads the states of some sessions whose journals are long, and begins new ones. */
   async checkpoint(): Promise<void> {
-    const due = [...this.#due];
-    this.#due.clear();
-    if (due.length === 0) return;
+    if (this.#due.size === 0) return;
+    const due = [...this.#due].slice(0, CHECKPOINTS_AT_ONCE);
+    for (const session of due) this.#due.delete(session);
     const states = await this.read(due);
     due.forEach((session, i) => {
       if (states[i] !== null) session.seat.rebase(states[i]!, session.stepsDone);

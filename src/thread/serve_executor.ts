@@ -1,4 +1,4 @@
-/** The other end of remote_executor.ts: answers for an executor, one question after another. */
+/** The other end of remote_executor.ts: answers for an executor, steps one after another. */
 import { GanglionError } from "../base/errors.ts";
 import type { Executor } from "../engine/executor.ts";
 import {
@@ -50,10 +50,12 @@ export function serveExecutor(
   port.listen((message) => {
     // A step that does not end must not keep the executor from being closed.
     if (message.type === "close") return void answer(message);
-    if (message.type !== "open") {
+    if (message.type === "step") {
       last = last.then(() => answer(message));
       return;
     }
+    // States are asked for by the dozen, and on a device each may take a while to come.
+    if (message.type !== "open") return void last.then(() => answer(message));
     opened = open(message, (line) => port.post({ type: "say", line }));
     opened.then(({ info, slots, lost }) => {
       port.post({ type: "ready", info, slots });
