@@ -20,16 +20,12 @@ function pad(text: string, width: number): string {
   return text + " ".repeat(width - [...text].length);
 }
 
-/** Fixed digits; inf in words, and a dash for what does not exist (NaN). */
+/** Fixed digits; NaN and inf in words. */
 export function fixed(value: number, digits: number): string {
-  if (Number.isNaN(value)) return "–";
+  if (Number.isNaN(value)) return "NaN";
   if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
   return value.toFixed(digits);
 }
-
-/** Half width of an interval around `mean`: a dash where there is no mean, inf of one value. */
-export const margin = (mean: number, halfWidth: number): string =>
-  Number.isNaN(mean) ? "–" : `±${fixed(halfWidth, 4)}`;
 
 function named({ name, index }: { name: string; index: number | null }): string {
   return index === null ? name : `${name}[${index}]`;
@@ -49,7 +45,7 @@ export function reportText(report: Report): string {
     claims(report),
     warnings(report),
   ].filter((lines) => lines.length > 0);
-  const head = `run: ${numbers} mean live ${fixed(report.mean_live, 3)}; times in seconds`;
+  const head = `run: ${numbers} mean live ${fixed(report.mean_live, 3)}`;
   return [head, ...sections.flatMap((lines) => ["", ...lines]), ""].join("\n");
 }
 
@@ -57,7 +53,7 @@ function observations(head: string, observes: Report["observes"]): string[] {
   const all = Object.entries(observes);
   if (all.length === 0) return [];
   const rows = all.map(([name, o]) => [
-    ...[name, String(o.count), fixed(o.mean, 4), margin(o.mean, o.ci), fixed(o.cv2, 3)],
+    ...[name, String(o.count), fixed(o.mean, 4), `±${fixed(o.ci, 4)}`, fixed(o.cv2, 3)],
     ...Object.values(percentilesOf(o)).map((value) => fixed(value, 4)),
   ]);
   const names = Object.keys(percentilesOf(all[0]![1]));
@@ -79,7 +75,7 @@ export function percentilesOf({ percentiles, p99 }: Observed): Readonly<Record<s
 
 function gauges({ gauges: all }: Report): string[] {
   const rows = Object.entries(all).map(([name, { mean, ci, min, max }]) => [
-    ...[name, fixed(mean, 4), margin(mean, ci), fixed(min, 4), fixed(max, 4)],
+    ...[name, fixed(mean, 4), `±${fixed(ci, 4)}`, fixed(min, 4), fixed(max, 4)],
   ]);
   return rows.length === 0 ? [] : table(["gauge", "mean", "95% CI", "min", "max"], rows);
 }

@@ -15,7 +15,7 @@ import { dump } from "./serq_dump.ts";
 import { compileFile, corpusOf } from "./serq_files.ts";
 import type { Flags } from "./serq_flags.ts";
 import { Pace } from "./serq_pace.ts";
-import { fixed, margin, percentilesOf, reportText, table } from "./serq_report.ts";
+import { fixed, percentilesOf, reportText, table } from "./serq_report.ts";
 
 const INTERRUPTED = 130;
 
@@ -97,7 +97,7 @@ async function replicate(flags: Flags, pace: Pace): Promise<void> {
     const values = whole.map((report) => new Map(metricsOf(report)).get(name) ?? NaN);
     const { mean, halfWidth } = interval(values);
     const [least, most] = [Math.min(...values), Math.max(...values)];
-    return [name, fixed(mean, 4), margin(mean, halfWidth), fixed(least, 4), fixed(most, 4)];
+    return [name, fixed(mean, 4), `±${fixed(halfWidth, 4)}`, fixed(least, 4), fixed(most, 4)];
   });
   const head = `replications: ${whole.length} seeds ${whole[0]!.seed} to ${whole.at(-1)!.seed}`;
   const lines = table(["mean of", "mean", "95% CI", "min", "max"], rows);
@@ -178,7 +178,7 @@ async function sweep(flags: Flags, pace: Pace): Promise<void> {
       const { mean, halfWidth } = interval(
         reports.map((report) => new Map(metricsOf(report)).get(metric) ?? NaN),
       );
-      return reports.length > 1 ? `${fixed(mean, 4)} ${margin(mean, halfWidth)}` : fixed(mean, 4);
+      return reports.length > 1 ? `${fixed(mean, 4)} ±${fixed(halfWidth, 4)}` : fixed(mean, 4);
     }),
   ]);
   await pace.write([...table([name, ...names], lines), ""].join("\n"));

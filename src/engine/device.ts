@@ -50,9 +50,11 @@ export async function openDevice(gpu: GPU | null): Promise<OpenDevice> {
     );
   }
   const { maxStorageBufferBindingSize, maxBufferSize } = adapter.limits;
-  const device = await adapter.requestDevice({
+  const wanted = {
     requiredLimits: { maxStorageBufferBindingSize, maxBufferSize, ...zeroLimits(adapter.limits) },
-  });
+  };
+  // bun-webgpu 0.1.5 rarely hands Dawn limits that it has freed already ("unexpected chained struct").
+  const device = await adapter.requestDevice(wanted).catch(() => adapter.requestDevice(wanted));
   return {
     device,
     name,

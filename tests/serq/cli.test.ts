@@ -45,11 +45,11 @@ function serq(...args: string[]) {
 }
 
 const SEED_REPORT =
-  `run: horizon 10 end 10 warmup 0 seed 1 events 4 arrivals 1 ended 1 turns 1 mean live 0.600; times in seconds
+  `run: horizon 10 end 10 warmup 0 seed 1 events 4 arrivals 1 ended 1 turns 1 mean live 0.600
 
 observe   count    mean  95% CI  cv2     p99
 --------  -----  ------  ------  ---  ------
-finished      1  6.0000    ±inf    –  6.0000
+finished      1  6.0000    ±inf  NaN  6.0000
 
 stage  number   util  done    thru    wait  service  iters
 -----  ------  -----  ----  ------  ------  -------  -----
