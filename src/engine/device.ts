@@ -53,8 +53,11 @@ export async function openDevice(gpu: GPU | null): Promise<OpenDevice> {
   const wanted = {
     requiredLimits: { maxStorageBufferBindingSize, maxBufferSize, ...zeroLimits(adapter.limits) },
   };
-  // bun-webgpu 0.1.5 rarely hands Dawn limits that it has freed already ("unexpected chained struct").
-  const device = await adapter.requestDevice(wanted).catch(() => adapter.requestDevice(wanted));
+  const device = await adapter.requestDevice(wanted).catch((error: unknown) => {
+    // bun-webgpu 0.1.5 rarely hands Dawn limits that it has freed already; any other refusal stands.
+    if (!/unexpected chained struct/i.test(String(error))) throw error;
+    return adapter.requestDevice(wanted);
+  });
   return {
     device,
     name,

@@ -90,6 +90,11 @@ interface Row {
   readonly frame: Omit<ReadyFrame, "session">;
 }
 
+/** What became of a round: outputs by frame, null for a session that was not open any more. */
+type Asked =
+  | { readonly ok: true; readonly outputs: readonly (Outputs | null)[] }
+  | { readonly ok: false; readonly error: unknown };
+
 export class SlotScheduler {
   readonly executor: Executor;
   readonly #partial: boolean;
@@ -223,14 +228,20 @@ export class SlotScheduler {
   ): Promise<void> {
     return this.#inTurn(async () => {
       const ahead = this.executor.stepsAhead ?? 1;
-      const asked: Promise<(Outputs | null)[]>[] = [];
+      const asked: Promise<Asked>[] = [];
       for (const round of rounds.keys()) {
         while (asked.length < Math.min(rounds.length, round + ahead)) {
-          const outputs = this.#ask(rounds[asked.length]!, asked.length === 0);
-          outputs.catch(() => undefined); // it is awaited below, unless one before it fails
-          asked.push(outputs);
+          asked.push(this.#ask(rounds[asked.length]!, asked.length === 0));
         }
-        onRound(await asked[round]!, round);
+        const outcome = await asked[round]!;
+        if (outcome.ok) {
+          onRound(outcome.outputs, round);
+          continue;
+        }
+        // Nobody else uses the executor before those that were asked for since have failed too.
+        const later = await Promise.all(asked.slice(round + 1));
+        assert(later.every(({ ok }) => !ok), "no step runs after one before it has failed");
+        throw outcome.error;
       }
     });
   }
@@ -320,7 +331,8 @@ export class SlotScheduler {
     return claims.length;
   }
 
-  async #ask(frames: readonly ReadyFrame[], isFirst: boolean): Promise<(Outputs | null)[]> {
+  /** Begins a step before anything is awaited. Never rejects: its outcome may be looked at much later. */
+  async #ask(frames: readonly ReadyFrame[], isFirst: boolean): Promise<Asked> {
     const rows: Row[] = [];
     const isOpen = frames.map((frame) => {
       const record = this.#sessions.get(frame.session.id);
@@ -330,8 +342,12 @@ export class SlotScheduler {
       rows.push({ record, frame: { ...frame, fresh } });
       return true;
     });
-    const outputs = (await this.#run(rows)).values();
-    return isOpen.map((open) => open ? outputs.next().value! : null);
+    try {
+      const ran = (await this.#run(rows)).values();
+      return { ok: true, outputs: isOpen.map((open) => open ? ran.next().value! : null) };
+    } catch (error) {
+      return { ok: false, error };
+    }
   }
 
   /** One step of the executor, all or nothing. */

@@ -19,7 +19,7 @@ export interface Port {
 
 /**
  * `open` makes the executor from the opening message; what it says goes to the server. An answer leaves
- * before the next question is begun, for a step may keep the thread busy.
+ * before the next step is begun, which may keep the thread busy.
  */
 export function serveExecutor(
   port: Port,
