@@ -355,8 +355,10 @@ export class Residency {
         const { input, steps, reset } = seat.journal[at]!;
         return { session: seat.slot!, input, steps, fresh: reset, record: [] };
       });
+      const rounds = [frames];
+      const steps = this.#scheduler.stepWith(() => rounds.pop() ?? null, () => undefined);
       const failure = await this.#options.watchdog
-        .during(this.#scheduler.stepWith([frames], () => undefined))
+        .during(steps)
         .then(() => null, (error: unknown) => ({ error }));
       if (failure !== null && await this.wasLost(failure.error)) return;
       round.forEach(([session, cursor]) => {

@@ -84,6 +84,15 @@ export class SessionQueue {
     return this.#waiting[this.#head];
   }
 
+  /** The chunk that runs after one that waits or runs. */
+  after(chunk: Chunk): Chunk | undefined {
+    const at = this.#waiting.indexOf(chunk, this.#head);
+    for (let i = at + 1; i < this.#waiting.length; i++) {
+      if (!this.#waiting[i]!.finished) return this.#waiting[i];
+    }
+    return undefined;
+  }
+
   /** Whether this very chunk came before, and is remembered. */
   knows({ seq, digest }: ChunkInput): boolean {
     return seq !== undefined && this.#known.get(seq)?.digest === (digest ?? "");

@@ -218,28 +218,34 @@ export class SlotScheduler {
 
   /**
    * Runs rounds of frames, each one step with frames of different sessions; the queues stay as they are.
-   * `onRound` gets the outputs of each as soon as they are there, null for a session that was not open any
-   * more. When a round fails its frames and those of later rounds change nothing, and it throws. A session
-   * is in no round without having been in those before it.
+   * `next` gives the next round, or null when there is none now: it is asked at the beginning and after each
+   * round, for as many as the executor takes ahead. `onRound` gets the outputs of each as soon as they are
+   * there, null for a session that was not open any more. Ends when all that was given has run. When a round
+   * fails its frames and those of later rounds change nothing, and it throws.
    */
   stepWith(
-    rounds: readonly (readonly ReadyFrame[])[],
-    onRound: (outputs: readonly (Outputs | null)[], round: number) => void,
+    next: () => readonly ReadyFrame[] | null,
+    onRound: (outputs: readonly (Outputs | null)[]) => void,
   ): Promise<void> {
     return this.#inTurn(async () => {
       const ahead = this.executor.stepsAhead ?? 1;
       const asked: Promise<Asked>[] = [];
-      for (const round of rounds.keys()) {
-        while (asked.length < Math.min(rounds.length, round + ahead)) {
-          asked.push(this.#ask(rounds[asked.length]!, asked.length === 0));
+      const begun = new Set<SessionRecord>();
+      for (;;) {
+        while (asked.length < ahead) {
+          const round = next();
+          if (round === null) break;
+          asked.push(this.#ask(round, begun));
         }
-        const outcome = await asked[round]!;
+        const oldest = asked.shift();
+        if (oldest === undefined) return;
+        const outcome = await oldest;
         if (outcome.ok) {
-          onRound(outcome.outputs, round);
+          onRound(outcome.outputs);
           continue;
         }
         // Nobody else uses the executor before those that were asked for since have failed too.
-        const later = await Promise.all(asked.slice(round + 1));
+        const later = await Promise.all(asked);
         assert(later.every(({ ok }) => !ok), "no step runs after one before it has failed");
         throw outcome.error;
       }
@@ -331,14 +337,18 @@ export class SlotScheduler {
     return claims.length;
   }
 
-  /** Begins a step before anything is awaited. Never rejects: its outcome may be looked at much later. */
-  async #ask(frames: readonly ReadyFrame[], isFirst: boolean): Promise<Asked> {
+  /**
+   * Begins a step before anything is awaited. Never rejects: its outcome may be looked at much later.
+   * `begun`: those with a frame in a round before it.
+   */
+  async #ask(frames: readonly ReadyFrame[], begun: Set<SessionRecord>): Promise<Asked> {
     const rows: Row[] = [];
     const isOpen = frames.map((frame) => {
       const record = this.#sessions.get(frame.session.id);
       if (record === undefined) return false;
-      // After the first round a session is fresh no more, though that is not known yet.
-      const fresh = frame.fresh || (isFirst && record.fresh);
+      // After its first frame a session is fresh no more, though that is not known yet.
+      const fresh = frame.fresh || (record.fresh && !begun.has(record));
+      begun.add(record);
       rows.push({ record, frame: { ...frame, fresh } });
       return true;
     });

@@ -24,8 +24,10 @@ export interface StepLoopOptions {
   readonly onStep: (step: RanStep) => void;
 }
 
-/** Rounds that fit into this time may run together, where the executor takes steps ahead. */
-const AHEAD_MS = 2;
+/** What may wait behind the round that runs, where the executor takes steps ahead: newcomers wait so long. */
+const AHEAD_MS = 4;
+/** Rounds follow one another for so long before the loop looks around: the watchdog sees an end. */
+const STRETCH_MS = 250;
 /** Weight of the newest round in the mean. */
 const NEWEST = 0.1;
 /** An action that meets lost devices is begun again so many times. */
@@ -36,6 +38,9 @@ interface Action {
   readonly fail: (error: unknown) => void;
   tries: number;
 }
+
+/** The sessions of the next round, when so many have begun and so many are under way; none: not now. */
+type NextRound = (begun: number, running: number) => StreamSession[];
 
 export class StepLoop {
   readonly #options: StepLoopOptions;
@@ -73,7 +78,7 @@ export class StepLoop {
   start(): void {
     if (this.#isRunning || !this.#hasWork) return;
     this.#isRunning = true;
-    void this.#run();
+    void this.#loop();
   }
 
   /**
@@ -107,7 +112,7 @@ export class StepLoop {
     return hasFrames || this.#actions.length > 0 || this.#options.residency.hasWork;
   }
 
-  async #run(): Promise<void> {
+  async #loop(): Promise<void> {
     // The first turn lets the chunks that arrive together run together.
     for (await nextTurn(); this.#hasWork; await nextTurn()) await this.#turn();
     // Without a turn in between, or a session woken in it would be missed.
@@ -150,30 +155,55 @@ export class StepLoop {
 
   async #rounds(): Promise<void> {
     const { residency, watchdog, retries } = this.#options;
-    const ready: StreamSession[] = [];
-    for (const session of this.#ready) {
-      if (session.hasFrame) ready.push(session);
-      else this.#ready.delete(session);
-    }
+    const ready = this.#withFrames();
     try {
       await watchdog.during(residency.bring(ready));
     } catch (error) {
       if (await residency.wasLost(error)) return;
       for (const session of ready) {
         if (residency.isSeated(session) || !session.hasFrame) continue;
-        session.take(1);
-        session.giveBack(retries);
+        session.take();
+        session.failed(retries);
       }
     }
-    const seated = ready.filter((session) => residency.isSeated(session) && session.hasFrame);
+    if (!ready.some(({ attempts }) => attempts > 0)) return await this.#run(this.#stretch());
     const together: StreamSession[] = [];
     const alone: StreamSession[] = [];
-    for (const session of seated) (this.#isLastTry(session) ? alone : together).push(session);
-    if (together.length > 0) await this.#round(together);
-    for (const session of alone) {
+    for (const session of ready) (this.#isLastTry(session) ? alone : together).push(session);
+    for (const sessions of [together, ...alone.map((session) => [session])]) {
       if (residency.isLost) return;
-      if (session.hasFrame && residency.isSeated(session)) await this.#round([session]);
+      const round = sessions.filter((each) => each.hasFrame && residency.isSeated(each));
+      await this.#run((begun) => begun === 0 ? round : []);
     }
+  }
+
+  /** Those that a step could take a frame of, whether they have a slot or not. */
+  #withFrames(): StreamSession[] {
+    const ready: StreamSession[] = [];
+    for (const session of this.#ready) {
+      if (session.hasFrame) ready.push(session);
+      else this.#ready.delete(session);
+    }
+    return ready;
+  }
+
+  /**
+   * Round after round as long as others are on their way, so that the executor never waits. It ends where the
+   * loop has something else to do: then, and after the last of them, there is a turn for everything else.
+   */
+  #stretch(): NextRound {
+    const { clock, residency, gatherMs } = this.#options;
+    const depth = this.#depth;
+    const begin = clock.now();
+    return (begun, running) => {
+      if (running >= this.#depth || (begun > 0 && (running === 0 || this.#mustLook))) return [];
+      const ready = this.#withFrames();
+      const seated = ready.filter((session) => residency.isSeated(session));
+      // Somebody waits for a slot, or for others to come.
+      const isShort = seated.length < ready.length || gatherMs > 0;
+      if (begun >= depth && (isShort || clock.now() - begin > STRETCH_MS)) return [];
+      return seated;
+    };
   }
 
   /** Every session with a slot has a frame: there is nobody to wait for. */
@@ -198,21 +228,18 @@ export class StepLoop {
     return session.attempts > 0 && session.attempts >= this.#options.retries;
   }
 
-  /** One frame of each session, and more of them while nobody would wait long for it. */
-  async #round(sessions: readonly StreamSession[]): Promise<void> {
+  /** The loop has something to do between two rounds, or no round may begin. */
+  get #mustLook(): boolean {
+    const { residency } = this.#options;
+    return this.#isPaused || this.#actions.length > 0 || residency.isLost || residency.hasWork;
+  }
+
+  /** Runs rounds with one frame of each session, until `next` gives nobody. */
+  async #run(next: NextRound): Promise<void> {
     const { host, residency, clock, watchdog, retries } = this.#options;
     const { scheduler } = host;
-    const rounds: ReadyFrame[][] = [];
-    const members: StreamSession[][] = [];
-    const depth = sessions.some(({ attempts }) => attempts > 0) ? 1 : this.#depth;
-    for (const session of sessions) {
-      const { record } = session.options;
-      for (const [k, { input, steps, reset }] of session.take(depth).entries()) {
-        const frame = { session: session.seat.slot!, input, steps, fresh: reset, record };
-        (rounds[k] ??= []).push(frame);
-        (members[k] ??= []).push(session);
-      }
-    }
+    const running: StreamSession[][] = [];
+    let begun = 0;
     let begin = clock.now();
     const onStep = (rows: number, failed: boolean) => {
       const ms = clock.now() - begin;
@@ -222,33 +249,47 @@ export class StepLoop {
       const phases = failed ? null : scheduler.executor.phases ?? allCompute;
       this.#options.onStep({ rows, slots: scheduler.slots, ms, phases, failed });
     };
-    let done = 0;
-    const steps = scheduler.stepWith(rounds, (outputs, round) => {
-      const ran = members[round]!;
+    const nextRound = (): ReadyFrame[] | null => {
+      const sessions = next(begun, running.length);
+      if (sessions.length === 0) return null;
+      begun++;
+      running.push(sessions);
+      return sessions.map((session) => {
+        const { input, steps, reset } = session.take();
+        const { record } = session.options;
+        return { session: session.seat.slot!, input, steps, fresh: reset, record };
+      });
+    };
+    const steps = scheduler.stepWith(nextRound, (outputs) => {
+      const ran = running.shift()!;
       ran.forEach((session, i) => {
         if (session.endReason !== null) return;
         residency.ran(session, session.commit(ownProbes(outputs[i]!)));
+        if (session.hasFrame) this.#ready.add(session);
       });
       // After all of them, so that a stream of several sessions is written to once a round.
       for (const session of ran) session.tellReaders();
       onStep(ran.length, false);
-      done++;
     });
     try {
       await watchdog.during(steps);
     } catch (error) {
-      const failed = members[done]!;
-      for (const session of failed) if (session.endReason === null) session.giveBack(retries);
+      const failed = running.shift()!;
+      for (const session of failed) if (session.endReason === null) session.failed(retries);
+      for (const session of running.flat()) session.giveBack();
+      for (const session of [failed, running].flat(2)) {
+        if (session.endReason === null) this.#ready.add(session);
+      }
       onStep(failed.length, true);
       await residency.wasLost(error);
     }
   }
 
-  /** Rounds that run at once: no longer than `AHEAD_MS`, for whoever comes now waits for all of them. */
+  /** Rounds that may be under way. */
   get #depth(): number {
     const most = this.#options.host.executor.stepsAhead ?? 1;
     if (this.#roundMs === null) return 1;
-    return Math.max(1, Math.min(most, Math.floor(AHEAD_MS / this.#roundMs)));
+    return Math.min(most, 1 + Math.floor(AHEAD_MS / this.#roundMs));
   }
 }
 

@@ -21,6 +21,7 @@ import type {
   TakenFrame,
 } from "./session_types.ts";
 import type { Outputs } from "./slot_scheduler.ts";
+import { TakenFrames } from "./taken_frames.ts";
 import { Timeline } from "./timeline.ts";
 
 /** Where a session begins: at rest with step 0, at a step with the state of its seat, or as it was. */
@@ -45,7 +46,7 @@ export class StreamSession {
   #untold: OutboxEvent | null = null; // waits until its epoch is kept
   #freed = 0; // times that chunk numbers became free again
   #freedAtImage = 0;
-  readonly #taken: TakenFrame[] = [];
+  readonly #taken: TakenFrames;
   #endReason: EndReason | null = null;
   #refusal: EndReason | null = null;
   #notice: Notice | null = null;
@@ -70,6 +71,7 @@ export class StreamSession {
     const known = image?.chunks.map((each) => Chunk.fromImage(each)) ?? [];
     for (const chunk of known) chunk.findOutputs(this.outbox);
     this.queue = new SessionQueue(options, around.limits, { nextSeq: image?.nextSeq ?? 0, known });
+    this.#taken = new TakenFrames(this.queue, options.frame);
     if (image !== undefined) {
       if (this.queue.nextSeq > 0) this.durableSeq = this.queue.nextSeq - 1;
       this.#tellRollBack(this.stepsDone, { isCut: true, epoch: image.epochReserved + 1 });
@@ -112,7 +114,7 @@ export class StreamSession {
 
   /** Whether a step could take a frame now. */
   get hasFrame(): boolean {
-    return this.#taken.length === 0 && this.queue.stepsWaiting > 0 && !this.isHeld;
+    return this.queue.stepsWaiting > 0 && !this.isHeld && this.#taken.next !== undefined;
   }
 
   /** The next frame would tell an epoch that a crash could bring a second time. */
@@ -194,7 +196,7 @@ export class StreamSession {
         }),
       );
     }
-    this.#taken.length = 0;
+    this.#taken.clear();
     if (readout !== null) this.options.predictor?.load(readout);
     this.#tellRollBack(toStep);
     this.#around.onActivity(this);
@@ -265,28 +267,15 @@ export class StreamSession {
     return reader;
   }
 
-  /**
-   * For the loop: the frames at the head, so many at most, all of one chunk. They stay there until each is
-   * committed.
-   */
-  take(count: number): readonly TakenFrame[] {
-    assert(this.hasFrame, "a frame waits and none is taken");
-    const chunk = this.queue.head!;
-    const isFirst = chunk.stepsRun === 0;
-    chunk.state = "running";
-    if (isFirst) chunk.startStep = this.stepsDone;
-    const { frame } = this.options;
-    for (let at = chunk.stepsRun; at < chunk.steps && this.#taken.length < count; at += frame) {
-      const reset = this.#taken.length === 0 && (this.#restNext || (isFirst && chunk.reset));
-      this.#taken.push({ chunk, reset, ...chunk.frameAt(at, frame) });
-    }
-    return [...this.#taken];
+  /** For the loop: the next frame. It stays in the queue until it is committed. */
+  take(): TakenFrame {
+    assert(this.hasFrame, "a frame waits");
+    return this.#taken.take(this.stepsDone, this.#restNext);
   }
 
-  /** For the loop: the first taken frame ran. Its readers are to be told once the whole round is committed. */
+  /** For the loop: the oldest taken frame ran. Its readers are to be told once the whole round is committed. */
   commit({ data, probes }: Outputs): RanFrame {
-    const taken = this.#taken.shift();
-    assert(taken !== undefined, "a frame was taken");
+    const taken = this.#taken.ran();
     const { chunk, steps, reset } = taken;
     const startStep = this.stepsDone;
     if (chunk.stepsRun === 0) {
@@ -305,14 +294,15 @@ export class StreamSession {
     return { ...taken, readoutBefore };
   }
 
-  /**
-   * For the loop: the step of the first taken frame failed. What was taken stays at the head, and is given
-   * up after `retries`.
-   */
-  giveBack(retries: number): void {
-    const [failed] = this.#taken.splice(0);
-    assert(failed !== undefined, "a frame was taken");
-    const { chunk } = failed;
+  /** For the loop: what was taken waits again. Its step has not run, or changed nothing. */
+  giveBack(): void {
+    this.#taken.giveBack();
+  }
+
+  /** For the loop: the step of the oldest taken frame failed; it is given up after `retries`. */
+  failed(retries: number): void {
+    const chunk = this.#taken.giveBack();
+    assert(chunk !== undefined, "a frame was taken");
     chunk.attempts++;
     if (chunk.attempts <= retries) return;
     const atStep = this.stepsDone;
@@ -356,7 +346,7 @@ export class StreamSession {
     assert(this.#endReason === null, "a session ends once");
     this.#endReason = reason;
     this.#notice = null;
-    this.#taken.length = 0;
+    this.#taken.clear();
     for (const chunk of this.queue.clear()) chunk.fail(this.goneError());
     this.tellReaders();
   }

@@ -38,8 +38,8 @@ export interface RemoteOptions {
   readonly say?: (line: string) => void;
 }
 
-/** So many hide what the server does between two steps, and the way there and back. */
-const STEPS_AHEAD = 4;
+/** So many hide what the server does meanwhile, and the way there and back. */
+const STEPS_AHEAD = 8;
 
 export class RemoteExecutor implements Executor {
   readonly plan: Plan;

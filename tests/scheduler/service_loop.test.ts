@@ -63,6 +63,98 @@ describe("rounds", () => {
     expect(turns).toBeGreaterThanOrEqual(20);
   });
 
+  describe("that run ahead", () => {
+    /** A world of two sessions whose steps take `ms` each, three at once; the frames asked for, in order. */
+    async function makeBusy(ms: number) {
+      const world = makeWorld({ slots: 2, frame: 1 });
+      const { executor, clock } = world;
+      const sessions = [await world.service.open(), await world.service.open()] as const;
+      // The first round says how long one takes.
+      for (const session of sessions) world.service.submit(session, input(1));
+      await settle();
+      executor.stepsAhead = 3;
+      executor.takes = () => new Promise((resolve) => void clock.after(ms, resolve));
+      const asked: number[][] = [];
+      const step = executor.step.bind(executor);
+      executor.step = (batch) => {
+        asked.push(batch.map(({ slot }) => slot));
+        return step(batch);
+      };
+      return { ...world, sessions, asked };
+    }
+
+    test("one begins whenever one has ended, across chunks", async () => {
+      const { service, clock, sessions: [session], asked } = await makeBusy(1);
+      service.submit(session, input(2));
+      service.submit(session, input(2));
+      const { chunk } = service.submit(session, input(2));
+      await settle();
+      const counts = [asked.length];
+      for (let k = 0; k < 5; k++) {
+        await clock.advance(1);
+        counts.push(asked.length);
+      }
+      expect(counts).toEqual([3, 4, 5, 6, 6, 6]);
+      await clock.advance(1);
+      expect([chunk.state, chunk.startStep]).toEqual(["done", 5]);
+    });
+
+    test("a session that comes later is in the next one that begins", async () => {
+      const { service, clock, sessions: [first, second], asked } = await makeBusy(1);
+      service.submit(first, input(6));
+      await settle();
+      service.submit(second, input(1));
+      await clock.advance(1);
+      expect(asked).toEqual([[0], [0], [0], [0, 1]]);
+    });
+
+    test("none begins while somebody wants to act between two", async () => {
+      const { service, clock, sessions: [first, second], asked } = await makeBusy(1);
+      service.submit(first, input(8));
+      await settle();
+      const parked = service.park(second).then(() => asked.length);
+      await clock.advance(4);
+      expect(await parked).toBe(3);
+      await clock.advance(20);
+      expect([asked.length, first.isQuiet]).toEqual([8, true]);
+    });
+
+    test("a chunk that begins an epoch waits for those before it", async () => {
+      const { service, clock, sessions: [session], asked } = await makeBusy(1);
+      service.submit(session, input(2));
+      const { chunk } = service.submit(session, { ...input(2), reset: true });
+      await settle();
+      expect([asked.length, chunk.state]).toEqual([2, "waiting"]);
+      await clock.advance(10);
+      expect([chunk.state, session.epoch, chunk.startStep]).toEqual(["done", 2, 3]);
+    });
+
+    test("when one fails, the others run again and only its own frames count a try", async () => {
+      const { service, clock, executor, sessions: [first, second] } = await makeBusy(1);
+      const before = executor.steps;
+      executor.fails = (_, step) => step === before;
+      const sent = service.submit(first, input(4)).chunk;
+      await settle();
+      const later = service.submit(second, input(2)).chunk;
+      await clock.advance(1);
+      expect([sent.attempts, later.attempts]).toEqual([1, 0]);
+      await clock.advance(20);
+      expect([sent.state, later.state]).toEqual(["done", "done"]);
+      expect(executor.batches.slice(before).map((rows) => rows.length)).toEqual([1, 2, 2, 1, 1]);
+    });
+
+    test("one that takes long is not followed before it has ended", async () => {
+      const { service, clock, sessions: [session], asked } = await makeBusy(50);
+      service.submit(session, input(40));
+      await clock.advance(2000);
+      expect(session.isQuiet).toBe(true);
+      asked.length = 0;
+      service.submit(session, input(5));
+      await settle();
+      expect(asked.length).toBe(1);
+    });
+  });
+
   test("what is a view of a large buffer is copied before it is kept", async () => {
     const world = makeWorld({ plans: [leakyPlan()] });
     const step = world.executor.step.bind(world.executor);

@@ -67,6 +67,8 @@ class Simulation {
   readonly #sessionsMax: number;
   /** Half of the seeds have an executor that takes steps ahead. */
   readonly #stepsAhead: number;
+  /** Steps of every other of those take time, so that much happens while several are under way. */
+  readonly #stepMsMax: number;
   readonly clients: Client[] = [];
   readonly tally: Tally = { outputs: 0, losses: 0, restarts: 0, parks: 0 };
   #clock = new SimClock();
@@ -83,7 +85,8 @@ class Simulation {
     this.random = new Random(Math.imul(seed + 1, 0x9e3779b1) >>> 0);
     this.#make = make;
     this.#stepsAhead = seed % 2 === 0 ? 1 : 3;
-    this.#slots = this.random.int(1, 3);
+    this.#stepMsMax = seed % 4 === 3 ? 4 : 0;
+    this.#slots = this.random.int(1, this.#stepMsMax > 0 ? 5 : 3);
     this.#sessionsMax = this.random.next() < 0.5 ? 0 : this.#slots + this.random.int(0, 5);
     this.#begin();
   }
@@ -94,9 +97,10 @@ class Simulation {
 
   async run(): Promise<void> {
     this.#faultRate = this.random.next() < 0.5 ? 0 : this.random.next() * 0.3;
+    const pauseMsMax = this.#stepMsMax > 0 ? 2 * this.#stepMsMax : 25;
     for (let n = 0; n < OPERATIONS; n++) {
       await this.#operate();
-      await this.#clock.advance(this.random.next() < 0.1 ? 300 : this.random.int(0, 25));
+      await this.#clock.advance(this.random.next() < 0.1 ? 300 : this.random.int(0, pauseMsMax));
       this.#check();
       for (const client of this.clients) {
         if (this.random.next() < 0.6) await client.pull();
@@ -154,7 +158,14 @@ class Simulation {
     const executor = this.#make(this.#slots);
     executor.fails = () => this.random.next() < this.#faultRate;
     executor.stepsAhead = this.#stepsAhead;
+    if (this.#stepMsMax > 0) {
+      executor.takes = () => this.#sleep(this.random.int(0, this.#stepMsMax));
+    }
     return executor;
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.#clock.after(ms, resolve));
   }
 
   async #operate(): Promise<void> {
@@ -196,7 +207,7 @@ class Simulation {
     const { random } = this;
     const { queue } = client.session;
     if (random.next() < 0.1 && queue.nextSeq > 0) return this.#repeat(client);
-    const steps = random.int(1, 7);
+    const steps = random.int(1, this.#stepMsMax > 0 ? 20 : 7);
     const drawn = random.floats(steps * SAMPLE, -1, 2);
     // Some chunks are spikes and come as bits.
     const isSpikes = steps % 3 === 0;

@@ -72,6 +72,8 @@ export class FaultyExecutor implements Executor {
   fails: (batch: readonly BatchRow[], step: number) => boolean = () => false;
   /** Awaited before each step. */
   gate: Promise<void> | null = null;
+  /** Asked before each step how long it takes; what it gives is awaited. */
+  takes: () => Promise<void> | null = () => null;
   /** See `Executor`. */
   stepsAhead = 1;
   #last: Promise<unknown> | null = null;
@@ -121,6 +123,8 @@ export class FaultyExecutor implements Executor {
     const step = this.steps++;
     this.batches.push(batch);
     if (this.gate !== null) await this.gate;
+    const taking = this.takes();
+    if (taking !== null) await taking;
     if (this.fails(batch, step)) throw new Error(`injected fault in step ${step}`);
     this.#assertThere();
     const results = await this.#inner.step(batch);
@@ -171,10 +175,14 @@ export class MemoryStore implements StateStore {
   readonly files = new Map<string, Uint8Array>();
   /** Awaited before each write. */
   gate: Promise<void> | null = null;
+  /** Asked before each step how long it takes; what it gives is awaited. */
+  takes: () => Promise<void> | null = () => null;
   fails = false;
 
   async write(id: string, bytes: Uint8Array): Promise<void> {
     if (this.gate !== null) await this.gate;
+    const taking = this.takes();
+    if (taking !== null) await taking;
     if (this.fails) throw new Error("disk full");
     this.files.set(id, bytes.slice());
   }
