@@ -11,7 +11,8 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-const HEAD_END = "\r\n\r\n";
+const LINE_END = "\r\n";
+const HEAD_END = LINE_END + LINE_END;
 const NOTHING = Buffer.alloc(0);
 
 /** A request as bytes. `headers` without Host and Content-Length, which are added. */
@@ -81,7 +82,36 @@ export class RawConnection {
   }
 }
 
-/** An event stream: `onEvents` gets text that ends where an event ends. Returns what ends it. */
+/** A body in chunks, as its bytes come; borders may lie anywhere. */
+class ChunkedBody {
+  #held: Buffer = NOTHING;
+  #left = 0; // bytes of the chunk that have not come, with the line end after it
+
+  /** What of the body is in these bytes and those held back before. */
+  take(bytes: Buffer): string {
+    let held = this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes]);
+    let text = "";
+    for (;;) {
+      if (this.#left > LINE_END.length) {
+        const part = held.subarray(0, this.#left - LINE_END.length);
+        text += part.toString("latin1");
+        this.#left -= part.length;
+        held = held.subarray(part.length);
+      }
+      if (held.length < Math.max(this.#left, 1)) break;
+      held = held.subarray(this.#left);
+      this.#left = 0;
+      const end = held.indexOf(LINE_END);
+      if (end < 0) break;
+      this.#left = parseInt(held.toString("latin1", 0, end), 16) + LINE_END.length;
+      held = held.subarray(end + LINE_END.length);
+    }
+    this.#held = held;
+    return text;
+  }
+}
+
+/** An event stream in a chunked body: `onEvents` gets text that ends where an event ends. Returns what ends it. */
 export function openStream(
   url: URL,
   path: string,
@@ -89,14 +119,24 @@ export function openStream(
 ): Promise<() => void> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: url.hostname, port: Number(url.port) });
+    const body = new ChunkedBody();
+    let head: Buffer | null = NOTHING;
     let text = "";
     let isOpen = false;
     socket.once("error", reject);
     socket.on("data", (bytes: Buffer) => {
-      text += bytes.toString("latin1");
-      if (!isOpen && text.includes(HEAD_END) && !text.startsWith("HTTP/1.1 200")) {
-        return reject(new Error(`no event stream: ${text}`));
+      if (head !== null) {
+        head = Buffer.concat([head, bytes]);
+        const end = head.indexOf(HEAD_END);
+        if (end < 0) return;
+        const lines = head.toString("latin1", 0, end);
+        if (!lines.startsWith("HTTP/1.1 200") || !/transfer-encoding: *chunked/i.test(lines)) {
+          return reject(new Error(`no event stream: ${lines}`));
+        }
+        bytes = head.subarray(end + HEAD_END.length);
+        head = null;
       }
+      text += body.take(bytes);
       const end = text.lastIndexOf("\n\n");
       if (end < 0) return;
       const events = text.slice(0, end + 2);

@@ -61,10 +61,10 @@ export class Chunk {
   #ring: Outbox | null = null;
   #ringFrom = 0; // index of its first output in the ring; -1 when that was lost with an older process
   #ringTo = 0; // index after its last output
-  #waiters = 0;
-  #outputs: OutputEvent[] = []; // all so far, while somebody waits
+  #waiting = 0; // calls of `wait` that have not returned
+  #gathered: GatheredOutputs | null = null; // all so far, while somebody waits
   #error: GanglionError | null = null;
-  #ended: PromiseWithResolvers<void> | null = null;
+  readonly #waiters = new Set<() => void>();
 
   constructor(seq: number, input: ChunkInput, plan: { startStep: number; epoch: number }) {
     this.seq = seq;
@@ -124,14 +124,13 @@ export class Chunk {
     return { steps, input: this.#input.subarray(from, from + steps * entries) };
   }
 
-  /** A frame of so many steps ran, and its output is the newest event of the ring. */
-  ran(steps: number, ring: Outbox): void {
-    const newest = ring.end - 1;
-    if (this.#ring === null) this.#ringFrom = newest;
+  /** A frame ran; what it told is the newest event of the ring. */
+  ran(event: OutputEvent, ring: Outbox): void {
+    if (this.#ring === null) this.#ringFrom = ring.end - 1;
     this.#ring = ring;
     this.#ringTo = ring.end;
-    if (this.#waiters > 0) this.#outputs.push(ring.at(newest) as OutputEvent);
-    this.stepsRun += steps;
+    this.#gathered?.add(event);
+    this.stepsRun += event.steps;
     this.attempts = 0;
     if (this.stepsRun === this.steps) this.#end("done", null);
   }
@@ -145,8 +144,7 @@ export class Chunk {
 
   /** Who waits is sent away as if its time were over; the chunk goes on. */
   stopWaiting(): void {
-    this.#ended?.resolve();
-    this.#ended = null;
+    this.#wakeWaiters();
   }
 
   fail(error: GanglionError): void {
@@ -164,43 +162,40 @@ export class Chunk {
     signal?: () => AbortSignal,
   ): Promise<ChunkOutputs | null> {
     if (this.#error !== null) throw this.#error;
-    // While somebody waits they are all here.
-    const held = this.#waiters > 0 ? this.#outputs : this.#held();
-    if (held === null) {
-      throw new GanglionError(
-        "outputs_gone",
-        `Outputs of chunk ${this.seq} are no longer held`,
-        { seq: this.seq },
-      );
-    }
-    this.#outputs = held;
-    this.#waiters++;
+    const gathered = this.#gathered ??= this.#gather();
+    this.#waiting++;
     try {
-      if (!this.finished && !await this.#endsWithin(clock, timeoutMs, signal)) return null;
+      if (!this.finished) await this.#endOrTimeout(clock, timeoutMs, signal);
+      if (!this.finished) return null;
       if (this.#error as GanglionError | null) throw this.#error;
-      return joinOutputs(this.#outputs);
+      return gathered.all;
     } finally {
-      if (--this.#waiters === 0) this.#outputs = [];
+      if (--this.#waiting === 0) this.#gathered = null;
     }
   }
 
-  async #endsWithin(
-    clock: Clock,
-    timeoutMs: number,
-    signal?: () => AbortSignal,
-  ): Promise<boolean> {
-    this.#ended ??= Promise.withResolvers<void>();
-    const left = Promise.withResolvers<void>();
-    const timer = clock.after(timeoutMs, left.resolve);
-    const watch = signal && clock.after(LEAVING_MS, () => {
-      const leaving = signal();
-      if (leaving.aborted) left.resolve();
-      else leaving.addEventListener("abort", () => left.resolve(), { once: true });
+  #endOrTimeout(clock: Clock, timeoutMs: number, signal?: () => AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    // One timer, since most waits end before the first of these times.
+    const firstMs = Math.min(timeoutMs, LEAVING_MS);
+    let timer = clock.after(firstMs, () => {
+      if (timeoutMs === firstMs) return wake();
+      timer = clock.after(timeoutMs - firstMs, wake);
+      const leaving = signal?.();
+      if (leaving?.aborted) wake();
+      else leaving?.addEventListener("abort", wake, { once: true });
     });
-    await Promise.race([this.#ended.promise, left.promise]);
-    timer.cancel();
-    watch?.cancel();
-    return this.finished;
+    const wake = () => {
+      timer.cancel();
+      this.#waiters.delete(wake);
+      resolve();
+    };
+    this.#waiters.add(wake);
+    return promise;
+  }
+
+  #wakeWaiters(): void {
+    for (const wake of this.#waiters) wake();
   }
 
   #end(state: ChunkState, error: GanglionError | null): void {
@@ -208,41 +203,62 @@ export class Chunk {
     this.state = state;
     this.#error = error;
     this.#input = null;
-    this.#ended?.resolve();
-    this.#ended = null;
+    this.#wakeWaiters();
   }
 
-  /** Its outputs in the ring; null when some are gone. */
-  #held(): OutputEvent[] | null {
-    if (this.#ring === null) return [];
-    if (this.#ringFrom < this.#ring.first) return null;
-    const held: OutputEvent[] = [];
-    for (let i = this.#ringFrom; i < this.#ringTo; i++) {
-      const event = this.#ring.at(i)!;
-      // Between them may be what is no output.
-      if (event.kind === "output") held.push(event);
+  /** Its outputs so far, from the ring; throws `outputs_gone` when some are gone. */
+  #gather(): GatheredOutputs {
+    const gathered = new GatheredOutputs(this.steps);
+    const ring = this.#ring;
+    if (ring === null) return gathered;
+    if (this.#ringFrom < ring.first) {
+      throw new GanglionError(
+        "outputs_gone",
+        `Outputs of chunk ${this.seq} are no longer held`,
+        { seq: this.seq },
+      );
     }
-    return held;
+    for (let i = this.#ringFrom; i < this.#ringTo; i++) {
+      const event = ring.at(i)!;
+      // Between them may be what is no output.
+      if (event.kind === "output") gathered.add(event);
+    }
+    return gathered;
   }
 }
 
-function joinOutputs(events: readonly OutputEvent[]): ChunkOutputs {
-  const [first] = events;
-  assert(first !== undefined, "a chunk that ran has outputs");
-  const { prediction } = events.at(-1)!;
-  const last = prediction === undefined ? {} : { prediction };
-  if (events.length === 1) return { data: first.data, probes: first.probes, ...last };
-  const probes: Record<string, Float32Array> = {};
-  for (const name in first.probes) probes[name] = join(events.map((each) => each.probes[name]!));
-  return { data: join(events.map((each) => each.data)), probes, ...last };
-}
+/** The outputs of a chunk of so many steps, copied as they come. */
+class GatheredOutputs {
+  readonly #steps: number;
+  #stepsHere = 0;
+  #data: Float32Array | null = null;
+  readonly #probes: Record<string, Float32Array> = {};
+  #prediction: Prediction | undefined;
 
-function join(parts: readonly Float32Array[]): Float32Array {
-  const whole = new Float32Array(parts.reduce((length, part) => length + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
+  constructor(steps: number) {
+    this.#steps = steps;
   }
-  return whole;
+
+  add({ steps, data, probes, prediction }: OutputEvent): void {
+    this.#data = this.#joined(this.#data, data, steps);
+    for (const name in probes) {
+      this.#probes[name] = this.#joined(this.#probes[name] ?? null, probes[name]!, steps);
+    }
+    this.#prediction = prediction;
+    this.#stepsHere += steps;
+  }
+
+  get all(): ChunkOutputs {
+    assert(this.#data !== null && this.#stepsHere === this.#steps, "a chunk that ran has outputs");
+    const outputs = { data: this.#data, probes: this.#probes };
+    return this.#prediction === undefined ? outputs : { ...outputs, prediction: this.#prediction };
+  }
+
+  /** `whole` with the values of the next steps in their place. */
+  #joined(whole: Float32Array | null, part: Float32Array, steps: number): Float32Array {
+    const size = part.length / steps;
+    const joined = whole ?? new Float32Array(this.#steps * size);
+    joined.set(part, this.#stepsHere * size);
+    return joined;
+  }
 }

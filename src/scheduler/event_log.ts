@@ -34,8 +34,8 @@ export class EventLog {
   readonly #pageMax: number;
   #numbers = new Float64Array(EVENTS_MIN * NUMBERS);
   /** Of an output its page; null for anything else. */
-  #pages: (Float32Array | null)[] = Array.from({ length: EVENTS_MIN }, () => null);
-  #extras: (Extra | null)[] = Array.from({ length: EVENTS_MIN }, () => null);
+  #pages = nulls<Float32Array>(EVENTS_MIN);
+  #extras = nulls<Extra>(EVENTS_MIN);
   #begin = 0; // where the oldest is
   #length = 0;
   #page = new Float32Array(0);
@@ -138,12 +138,12 @@ export class EventLog {
   #grow(): void {
     const old = this.#pages.length;
     const numbers = new Float64Array(2 * old * NUMBERS);
-    const pages: (Float32Array | null)[] = [];
-    const extras: (Extra | null)[] = [];
-    for (let i = 0; i < 2 * old; i++) {
+    const pages = nulls<Float32Array>(2 * old);
+    const extras = nulls<Extra>(2 * old);
+    for (let i = 0; i < old; i++) {
       const place = this.#place(i);
-      pages.push(i < old ? this.#pages[place]! : null);
-      extras.push(i < old ? this.#extras[place]! : null);
+      pages[i] = this.#pages[place]!;
+      extras[i] = this.#extras[place]!;
     }
     const tail = this.#numbers.subarray(this.#begin * NUMBERS);
     numbers.set(tail);
@@ -153,4 +153,8 @@ export class EventLog {
     this.#extras = extras;
     this.#begin = 0;
   }
+}
+
+function nulls<T>(length: number): (T | null)[] {
+  return new Array<T | null>(length).fill(null);
 }

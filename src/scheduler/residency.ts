@@ -13,7 +13,7 @@ import type { Executor, RowState } from "../engine/executor.ts";
 import { restState } from "../model/row_state.ts";
 import { sessionsOnHost } from "./memory.ts";
 import type { ModelHost } from "./model_host.ts";
-import type { RanFrame } from "./session_types.ts";
+import type { TakenFrame } from "./session_types.ts";
 import type { ReadyFrame, Session, SlotScheduler } from "./slot_scheduler.ts";
 import type { StepWatchdog } from "./step_watchdog.ts";
 import type { StreamSession } from "./stream_session.ts";
@@ -22,6 +22,8 @@ import type { StreamSession } from "./stream_session.ts";
 const LOSS_GRACE_MS = 20;
 /** Sessions that began together are due together, and the round that waits should not wait for all. */
 const CHECKPOINTS_AT_ONCE = 64;
+/** A journal keeps the bytes of a frame alone where those of its whole chunk are more than this. */
+const KEPT_WHOLE = 64 << 10;
 /** The first rebuild comes at once, each following one later, until a device has lived so long. */
 const BACKOFF_MS = 250;
 const BACKOFF_MAX_MS = 30_000;
@@ -60,7 +62,7 @@ export class Residency {
   /** Sessions that the slots and the host's memory can hold together. */
   readonly capacity: number;
   readonly #members = new Set<StreamSession>();
-  readonly #seated = new Set<StreamSession>(); // the least recently used first
+  readonly #seated = new Set<StreamSession>();
   readonly #due = new Set<StreamSession>();
   readonly #coming = new Set<StreamSession>(); // slots are kept free for them
   readonly #toRestore = new Set<StreamSession>(); // had a slot when the device was lost
@@ -69,6 +71,7 @@ export class Residency {
   #isStopped = false;
   #aliveAtMs = -Infinity;
   #failures = 0;
+  #uses = 0;
   #wakeUp: (() => void) | null = null;
 
   constructor(options: ResidencyOptions) {
@@ -111,6 +114,7 @@ export class Residency {
     if (session.seat.base !== null || this.#isLost || this.#scheduler.slotsFree === 0) return;
     session.seat.slot = this.#scheduler.open();
     this.#seated.add(session);
+    this.touch(session);
   }
 
   /** The session began on the host in place of one that would take a slot; `bring` follows. */
@@ -129,7 +133,7 @@ export class Residency {
 
   /** The session is in use: others are parked before it. */
   touch(session: StreamSession): void {
-    if (this.#seated.delete(session)) this.#seated.add(session);
+    session.seat.lastUse = ++this.#uses;
   }
 
   /** Whether a step can take its frames. */
@@ -185,13 +189,14 @@ export class Residency {
   }
 
   /** A frame ran and its outputs were told. */
-  ran(session: StreamSession, { input, steps, chunk, reset, readoutBefore }: RanFrame): void {
+  ran(session: StreamSession, frame: TakenFrame): void {
     this.touch(session);
     if (!this.#host.canRebuild) return;
     const { seat } = session;
-    const isSmallPart = input.buffer.byteLength > 2 * input.byteLength;
-    const own = isSmallPart ? input.slice() : input;
-    seat.note({ input: own, steps, reset, seq: chunk.seq, readoutBefore });
+    const { input } = frame;
+    const whole = input.buffer.byteLength;
+    const isSmallPart = whole > KEPT_WHOLE && whole > 2 * input.byteLength;
+    seat.note(isSmallPart ? { ...frame, input: input.slice() } : frame);
     const { checkpointSteps, journalBytesMax } = this.#options.limits;
     if (seat.journalSteps >= checkpointSteps || seat.journalBytes >= journalBytesMax) {
       this.#due.add(session);
@@ -297,12 +302,10 @@ export class Residency {
 
   /** The least recently used sessions that have nothing waiting, `count` at most. */
   #idle(count: number): StreamSession[] {
-    const idle: StreamSession[] = [];
-    for (const session of this.#seated) {
-      if (idle.length === count) break;
-      if (session.isQuiet) idle.push(session);
-    }
-    return idle;
+    return [...this.#seated]
+      .filter((session) => session.isQuiet)
+      .sort((a, b) => a.seat.lastUse - b.seat.lastUse)
+      .slice(0, count);
   }
 
   async #park(sessions: readonly StreamSession[]): Promise<void> {
@@ -327,6 +330,7 @@ export class Residency {
       if (session.endReason !== null || session.seat.slot !== null) continue;
       const slot = session.seat.slot = this.#scheduler.open();
       this.#seated.add(session);
+      this.touch(session);
       coming.push(session);
       if (session.seat.base !== null) writes.push([slot, session.seat.base]);
     }
@@ -370,7 +374,7 @@ export class Residency {
           cursor.failed = 0;
           this.counts.framesReplayed++;
         } else if (++cursor.failed > stepRetries) {
-          const { seq, readoutBefore } = seat.journal[cursor.at]!;
+          const { chunk: { seq }, readoutBefore } = seat.journal[cursor.at]!;
           const toStep = seat.baseStep + cursor.step;
           seat.cutJournal(cursor.at);
           session.rollBack(toStep, seq, readoutBefore);

@@ -2,31 +2,20 @@
  * Where one session's state is: in a slot of the executor, or on the host. Where a device can be lost,
  * the host also keeps an older state of a seated session and the frames that ran since.
  */
-import type { Frames } from "../base/frames.ts";
-import type { ReadoutImage } from "../checkpoint/mod.ts";
 import type { RowState } from "../engine/executor.ts";
+import type { TakenFrame } from "./session_types.ts";
 import type { Session } from "./slot_scheduler.ts";
-
-/** A frame that ran, to be run again if the device is lost. */
-export interface JournalFrame {
-  readonly input: Frames;
-  readonly steps: number;
-  /** It started from rest. */
-  readonly reset: boolean;
-  /** The chunk that it belongs to. */
-  readonly seq: number;
-  /** See `RanFrame`. */
-  readonly readoutBefore: ReadoutImage | null;
-}
 
 export class Seat {
   /** Its row of the batch; null while the state is on the host. */
   slot: Session | null = null;
+  /** Grows with every use of any of them. */
+  lastUse = 0;
   /** The state before the journal, null for rest. Means nothing while seated without a journal. */
   base: RowState | null;
   /** The session's step number at `base`. */
   baseStep: number;
-  journal: JournalFrame[] = [];
+  journal: TakenFrame[] = [];
   journalSteps = 0;
   journalBytes = 0;
 
@@ -51,7 +40,7 @@ export class Seat {
     for (const frame of kept) this.note(frame);
   }
 
-  note(frame: JournalFrame): void {
+  note(frame: TakenFrame): void {
     this.journal.push(frame);
     this.journalSteps += frame.steps;
     this.journalBytes += frame.input.byteLength + (frame.readoutBefore?.scores.byteLength ?? 0);

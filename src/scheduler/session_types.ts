@@ -30,19 +30,15 @@ export interface Epoch {
   readonly fromStep: number;
 }
 
-/** A frame on its way through a step. */
+/** A frame on its way through a step; afterwards in the journal, to be run again if the device is lost. */
 export interface TakenFrame {
   readonly chunk: Chunk;
   readonly steps: number;
   readonly input: Frames;
   /** Starts from rest. */
   readonly reset: boolean;
-}
-
-/** A frame that ran. */
-export interface RanFrame extends TakenFrame {
-  /** The running prediction before it; null where there is none. */
-  readonly readoutBefore: ReadoutImage | null;
+  /** The running prediction before it, once it ran; null where there is none. */
+  readoutBefore: ReadoutImage | null;
 }
 
 /** What a session's outputs so far say, by the readout of the model's run. */

@@ -84,12 +84,6 @@ interface SessionRecord {
   readonly queue: Pending[];
 }
 
-/** What goes into a step for one session. */
-interface Row {
-  readonly record: SessionRecord;
-  readonly frame: Omit<ReadyFrame, "session">;
-}
-
 /** What became of a round: outputs by frame, null for a session that was not open any more. */
 type Asked =
   | { readonly ok: true; readonly outputs: readonly (Outputs | null)[] }
@@ -101,6 +95,8 @@ export class SlotScheduler {
   readonly #sessions = new Map<number, SessionRecord>();
   readonly #free: number[];
   readonly #probes: ReadonlySet<string>;
+  /** Of outputs, by steps; the same for all. */
+  readonly #shapes: readonly (readonly number[])[];
   #nextId = 0;
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -109,6 +105,10 @@ export class SlotScheduler {
     this.#partial = options.partialFrames ?? false;
     this.#free = Array.from({ length: executor.slots }, (_, slot) => slot);
     this.#probes = new Set(probesOf(executor.plan).map((probe) => probe.name));
+    this.#shapes = Array.from(
+      { length: executor.frame + 1 },
+      (_, steps) => Object.freeze([steps, ...executor.plan.outputShape]),
+    );
   }
 
   get slots(): number {
@@ -314,24 +314,26 @@ export class SlotScheduler {
   }
 
   async #step(): Promise<number> {
-    const claims: { readonly record: SessionRecord; readonly pending: Pending }[] = [];
+    const records: SessionRecord[] = [];
+    const claims: Pending[] = [];
+    const batch: BatchRow[] = [];
     for (const record of this.#sessions.values()) {
       const pending = claimHead(record);
-      if (pending !== null) claims.push({ record, pending });
+      if (pending === null) continue;
+      records.push(record);
+      claims.push(pending);
+      batch.push(rowOf(record, pending, record.fresh || pending.reset));
     }
     if (claims.length === 0) return 0;
     try {
-      const outputs = await this.#run(claims.map(({ record, pending }) => ({
-        record,
-        frame: { ...pending, fresh: record.fresh || pending.reset },
-      })));
-      claims.forEach(({ pending: { future } }, i) => future.resolve(outputs[i]!));
+      const outputs = await this.#run(records, batch);
+      claims.forEach(({ future }, i) => future.resolve(outputs[i]!));
     } catch (error) {
-      for (const { record, pending } of claims) {
+      claims.forEach(({ reset, future }, i) => {
         // A reset that was asked for is not lost with the frame that carried it.
-        if (pending.reset) record.fresh = true;
-        pending.future.fail(error);
-      }
+        if (reset) records[i]!.fresh = true;
+        future.fail(error);
+      });
       throw error;
     }
     return claims.length;
@@ -342,44 +344,47 @@ export class SlotScheduler {
    * `begun`: those with a frame in a round before it.
    */
   async #ask(frames: readonly ReadyFrame[], begun: Set<SessionRecord>): Promise<Asked> {
-    const rows: Row[] = [];
-    const isOpen = frames.map((frame) => {
-      const record = this.#sessions.get(frame.session.id);
-      if (record === undefined) return false;
+    const records: (SessionRecord | null)[] = [];
+    const batch: BatchRow[] = [];
+    for (const frame of frames) {
+      const record = this.#sessions.get(frame.session.id) ?? null;
+      records.push(record);
+      if (record === null) continue;
       // After its first frame a session is fresh no more, though that is not known yet.
-      const fresh = frame.fresh || (record.fresh && !begun.has(record));
+      batch.push(rowOf(record, frame, frame.fresh || (record.fresh && !begun.has(record))));
       begun.add(record);
-      rows.push({ record, frame: { ...frame, fresh } });
-      return true;
-    });
+    }
     try {
-      const ran = (await this.#run(rows)).values();
-      return { ok: true, outputs: isOpen.map((open) => open ? ran.next().value! : null) };
+      return { ok: true, outputs: await this.#run(records, batch) };
     } catch (error) {
       return { ok: false, error };
     }
   }
 
-  /** One step of the executor, all or nothing. */
-  async #run(rows: readonly Row[]): Promise<Outputs[]> {
-    if (rows.length === 0) return [];
-    const batch = rows.map((
-      { record, frame: { steps, fresh, input, record: names } },
-    ): BatchRow => ({
-      slot: record.session.slot,
-      steps,
-      fresh,
-      input,
-      record: names,
-    }));
-    const results = await this.executor.step(batch);
-    assert(results.length === rows.length, "one result a row");
-    return rows.map(({ record, frame: { steps } }, i) => {
-      const { output, probes } = results[i]!;
+  /** One step of the executor, all or nothing. `records`: whose rows these are, null for one that has none. */
+  async #run(
+    records: readonly (SessionRecord | null)[],
+    batch: readonly BatchRow[],
+  ): Promise<(Outputs | null)[]> {
+    const results = batch.length === 0 ? [] : await this.executor.step(batch);
+    assert(results.length === batch.length, "one result a row");
+    let at = 0;
+    return records.map((record) => {
+      if (record === null) return null;
+      const { steps } = batch[at]!;
+      const { output, probes } = results[at++]!;
       record.fresh = false;
-      return { data: output, shape: [steps, ...this.executor.plan.outputShape], probes };
+      return { data: output, shape: this.#shapes[steps]!, probes };
     });
   }
+}
+
+function rowOf(
+  { session }: SessionRecord,
+  { steps, input, record }: Pick<ReadyFrame, "steps" | "input" | "record">,
+  fresh: boolean,
+): BatchRow {
+  return { slot: session.slot, steps, fresh, input, record };
 }
 
 /** A frame as executors take it, apart from the caller's own: bits where it is all spikes. */

@@ -15,7 +15,7 @@ import type {
   EndReason,
   Epoch,
   Notice,
-  RanFrame,
+  Prediction,
   SessionOptions,
   SessionSurroundings,
   TakenFrame,
@@ -274,7 +274,7 @@ export class StreamSession {
   }
 
   /** For the loop: the oldest taken frame ran. Its readers are to be told once the whole round is committed. */
-  commit({ data, probes }: Outputs): RanFrame {
+  commit({ data, probes }: Outputs): TakenFrame {
     const taken = this.#taken.ran();
     const { chunk, steps, reset } = taken;
     const startStep = this.stepsDone;
@@ -283,15 +283,18 @@ export class StreamSession {
       chunk.epoch = this.epoch;
     }
     this.#restNext = false;
-    const readoutBefore = this.options.predictor?.save() ?? null;
+    taken.readoutBefore = this.options.predictor?.save() ?? null;
     const position = this.#timeline.advance(steps);
-    const head = { kind: "output", position, seq: chunk.seq, startStep, steps } as const;
-    this.outbox.push({ ...head, data, probes, ...this.#predict(data, reset) });
-    chunk.ran(steps, this.outbox);
+    const prediction = this.#predict(data, reset);
+    const event: OutputEvent = prediction === null
+      ? { kind: "output", position, seq: chunk.seq, startStep, steps, data, probes }
+      : { kind: "output", position, seq: chunk.seq, startStep, steps, data, probes, prediction };
+    this.outbox.push(event);
+    chunk.ran(event, this.outbox);
     this.queue.ran(chunk, steps);
     if (chunk.finished) this.#around.onActivity(this);
     this.#around.onRan(this, chunk);
-    return { ...taken, readoutBefore };
+    return taken;
   }
 
   /** For the loop: what was taken waits again. Its step has not run, or changed nothing. */
@@ -383,12 +386,13 @@ export class StreamSession {
     if (this.#endReason !== null) throw this.goneError();
   }
 
-  #predict(outputs: Float32Array, reset: boolean): Pick<OutputEvent, "prediction"> {
+  /** What the outputs so far say; null where nobody asked. */
+  #predict(outputs: Float32Array, reset: boolean): Prediction | null {
     const { predictor } = this.options;
-    if (reset) predictor?.reset();
-    predictor?.push(outputs);
-    const prediction = predictor?.prediction() ?? null;
-    return prediction === null ? {} : { prediction };
+    if (predictor === null) return null;
+    if (reset) predictor.reset();
+    predictor.push(outputs);
+    return predictor.prediction();
   }
 
   /** Throws `session_busy` when frames wait. */

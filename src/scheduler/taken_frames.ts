@@ -44,10 +44,11 @@ export class TakenFrames {
     chunk.state = "running";
     if (isFirst) chunk.startStep = stepsDone + this.#steps;
     const reset = this.isEmpty && (rest || (isFirst && chunk.reset));
-    const taken = { chunk, reset, ...chunk.frameAt(this.#at, this.#frame) };
+    const { steps, input } = chunk.frameAt(this.#at, this.#frame);
+    const taken = { chunk, steps, input, reset, readoutBefore: null };
     this.#frames.push(taken);
-    this.#at += taken.steps;
-    this.#steps += taken.steps;
+    this.#at += steps;
+    this.#steps += steps;
     return taken;
   }
 

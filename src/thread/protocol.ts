@@ -82,13 +82,12 @@ export function packBatch(
   spare: ArrayBuffer | null,
 ): StepRequest {
   let bytes = batch.length * ROW_WORDS * 4;
-  let records: (readonly string[])[] | null = null;
-  for (const [i, { input, record }] of batch.entries()) {
+  let isRecording = false;
+  for (const { input, record } of batch) {
     bytes += input.byteLength;
-    if (!record?.length) continue;
-    records ??= batch.map(() => []);
-    records[i] = record;
+    if (record?.length) isRecording = true;
   }
+  const records = isRecording ? batch.map(({ record }) => record ?? []) : null;
   const block = spare !== null && spare.byteLength >= bytes ? spare : new ArrayBuffer(bytes);
   const [values, words] = [new Float32Array(block), new Uint32Array(block)];
   let row = 0;

@@ -124,8 +124,9 @@ test("a chunk's outputs are let go with the ring, unless somebody waits", async 
   const clock = { now: () => 0, wallMs: () => 0, after: () => ({ cancel() {} }) };
   const outbox = new Outbox(EVENT_BYTES + 4, false);
   const push = (chunk: Chunk, step: number) => {
-    outbox.push(output(step, 1));
-    chunk.ran(1, outbox);
+    const event = output(step, 1);
+    outbox.push(event);
+    chunk.ran(event, outbox);
   };
   const waited = chunkOf(2);
   const wait = waited.wait(clock, 1000);

@@ -4,11 +4,18 @@ import fc from "fast-check";
 import { GanglionError } from "../../src/base/errors.ts";
 import { makeLimits } from "../../src/base/limits.ts";
 import type { Chunk } from "../../src/scheduler/chunk.ts";
-import { Outbox } from "../../src/scheduler/outbox.ts";
+import { Outbox, type OutputEvent } from "../../src/scheduler/outbox.ts";
 import { SessionQueue } from "../../src/scheduler/session_queue.ts";
 
 const FRAME = 3;
 const WINDOW = 4;
+
+/** Whatever the outputs are: nobody asks for them here. */
+function outputOf({ seq, startStep }: Chunk, steps: number): OutputEvent {
+  const position = { epoch: 1, step: startStep + steps, part: 0 };
+  const data = new Float32Array(steps);
+  return { kind: "output", position, seq, startStep, steps, data, probes: {} };
+}
 
 interface Model {
   readonly chunk: Chunk;
@@ -84,7 +91,7 @@ test("numbers, counts and states", () => {
         const steps = Math.min(FRAME, head.left);
         head.chunk.state = "running";
         expect(head.chunk.frameAt(head.chunk.stepsRun, FRAME).steps).toBe(steps);
-        head.chunk.ran(steps, ring); // whatever its outputs are: nobody asks for them here
+        head.chunk.ran(outputOf(head.chunk, steps), ring);
         queue.ran(head.chunk, steps);
         head.left -= steps;
         head.state = head.left === 0 ? "done" : "running";
