@@ -2,7 +2,9 @@
  * Question: does memory grow with the frames served? `path=bare` steps a StreamServer of 8 sessions;
  * `path=served` posts the same frames as bits to the whole server in this process and awaits their
  * outputs. Reported are the slopes of the heap after a forced collection a frame (on Deno from the first
- * fortieth of the run to its end) and of the resident memory a minute, over the last half of the run.
+ * fortieth of the run to its end) and of the resident memory a minute, over the last half of the run. The
+ * latter is the median of the slopes between all pairs of samples: V8 gives back a part of its young
+ * generation now and then and takes it again, 20 MB at a time, which least squares would make a slope of.
  * Goals: below 1 KB a frame over 100,000 on Bun, below 1 MB a minute over 1,000,000 on Deno. With WebGPU
  * on Deno the executor forces collections itself; what they take is reported where it shares this thread,
  * which is when the path is bare. `frames=N`, `device=cpu|webgpu|auto`.
@@ -120,6 +122,14 @@ function slope(points: readonly (readonly [number, number])[]): number {
   return over / points.reduce((sum, point) => sum + (point[0] - x) ** 2, 0);
 }
 
+/** Median of the slopes between all pairs of points: a few that lie elsewhere do not move it. */
+function medianSlope(points: readonly (readonly [number, number])[]): number {
+  const slopes = points.flatMap(([x, y], i) =>
+    points.slice(i + 1).map(([toX, toY]) => (toY - y) / (toX - x))
+  );
+  return quantile(slopes, 0.5);
+}
+
 /** What the collections took, where there were some. */
 function collectionCost(): Record<string, number> {
   if (collections.length === 0) return {};
@@ -165,7 +175,7 @@ await keep(`memory.${path}.${device}.${runtimeName.split(" ")[0]}`, {
       slope((Bun ? half : [samples[0]!, last]).map(({ frames, heap }) => [frames, heap])),
     ),
     "resident MB a minute": round(
-      slope(half.map(({ minutes, resident }) => [minutes, resident / 2 ** 20])),
+      medianSlope(half.map(({ minutes, resident }) => [minutes, resident / 2 ** 20])),
     ),
     "heap MB at the end": round(last.heap / 2 ** 20),
     "resident MB half-way": round(half[0]!.resident / 2 ** 20),

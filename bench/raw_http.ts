@@ -83,7 +83,7 @@ export class RawConnection {
 }
 
 /** A body in chunks, as its bytes come; borders may lie anywhere. */
-class ChunkedBody {
+export class ChunkedBody {
   #held: Buffer = NOTHING;
   #left = 0; // bytes of the chunk that have not come, with the line end after it
 
