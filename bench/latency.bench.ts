@@ -13,7 +13,7 @@ import { keep, quantile, round, runtimeName } from "./support.ts";
 
 const FRAME = 10;
 const PIXELS = 64;
-const REPEATS = 7;
+const REPEATS = 15;
 const MODEL = new URL("../examples/digits/digits.nir", import.meta.url).pathname;
 const DEVICES = ["auto", "cpu"] as const;
 

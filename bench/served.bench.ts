@@ -25,7 +25,7 @@ import { keep, quantile, round, runtimeName } from "./support.ts";
 
 const SESSIONS = 64;
 const FRAME = 10;
-const REPEATS = 5;
+const REPEATS = 15;
 const SECONDS = 1;
 
 /** Chunks of one frame, one at a time a session; or of ten, of which two may be under way. */

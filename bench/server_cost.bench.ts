@@ -5,13 +5,22 @@
  * run, beside an answer of that bare server at the same time. Moves with: everything between the socket
  * and the executor. Server and client are processes of their own. Interleaved.
  */
-import { LoadClient, type LoadRun, measure, runtime, ServerChild } from "./http_load.ts";
+import {
+  LoadClient,
+  type LoadCounts,
+  type LoadRun,
+  measure,
+  runtime,
+  ServerChild,
+} from "./http_load.ts";
 import { RawConnection, requestBytes } from "./raw_http.ts";
 import { keep, quantile, round, runtimeName } from "./support.ts";
 
 const SESSIONS = 64;
-const REPEATS = 5;
+const REPEATS = 15;
 const STEPS_MS = [5, 20, 50];
+/** With one chunk at a time a step begins with the first that come back, unless it may wait for the others. */
+const GATHER = { stepMs: 20, limits: { stepGatherMs: 10 } };
 /** What is served ÷ bare by: one chunk at a time, or a second one that waits while the first runs. */
 const PATHS: readonly Partial<LoadRun>[] = [
   { readers: "wait" },
@@ -22,9 +31,11 @@ const PATHS: readonly Partial<LoadRun>[] = [
 const PACED: Partial<LoadRun> = { periodMs: 40, encoding: "bits" };
 
 /** Both runtimes compile what runs often, for some ten thousand requests, which is no cost of a chunk. */
-const WARM_SECONDS = 5;
+const WARM_SECONDS = 15;
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const SLEEPING = "tests/support/sleeping_server_child.ts";
 
 async function start(program: string, settings: object) {
   const server = await ServerChild.start(program, [JSON.stringify(settings)]);
@@ -35,9 +46,9 @@ async function start(program: string, settings: object) {
 
 const sleeping = new Map<number, Awaited<ReturnType<typeof start>>>();
 for (const stepMs of STEPS_MS) {
-  const settings = { stepMs, slots: SESSIONS, frame: 10 };
-  sleeping.set(stepMs, await start("tests/support/sleeping_server_child.ts", settings));
+  sleeping.set(stepMs, await start(SLEEPING, { stepMs, slots: SESSIONS, frame: 10 }));
 }
+const gathering = await start(SLEEPING, { ...GATHER, slots: SESSIONS, frame: 10 });
 const floor = await start("bench/bare_http_child.ts", {});
 
 /** Frames a second of steps that only sleep, on this runtime's own timers. */
@@ -69,6 +80,14 @@ for (const readers of ["wait", "each"] as const) {
 await floor.client.run({ ...PACED, readers: "none", seconds: 2 * WARM_SECONDS });
 
 const speeds = new Map<string, { bare: number[]; served: number[]; client: number[] }>();
+function addSpeed(name: string, bare: number, counts: LoadCounts): void {
+  const all = speeds.get(name) ?? { bare: [], served: [], client: [] };
+  speeds.set(name, all);
+  all.bare.push(bare);
+  all.served.push(counts.events / counts.seconds);
+  all.client.push((counts.cpuSeconds / counts.events) * 1e6);
+}
+
 const costs = new Map<string, number[]>();
 const add = (name: string, value: number) => costs.set(name, [...costs.get(name) ?? [], value]);
 const health: number[] = [];
@@ -78,13 +97,11 @@ for (let repeat = 0; repeat < REPEATS; repeat++) {
     const bare = await bareSpeed(stepMs);
     for (const path of PATHS) {
       const name = `${stepMs} ms, ${path.readers === "wait" ? "wait" : `${path.readers} stream`}`;
-      const counts = await measure(server, client, path);
-      const all = speeds.get(name) ?? { bare: [], served: [], client: [] };
-      speeds.set(name, all);
-      all.bare.push(bare);
-      all.served.push(counts.events / counts.seconds);
-      all.client.push((counts.cpuSeconds / counts.events) * 1e6);
+      addSpeed(name, bare, await measure(server, client, path));
     }
+    if (stepMs !== GATHER.stepMs) continue;
+    const name = `${stepMs} ms, wait, stepGatherMs=${GATHER.limits.stepGatherMs}`;
+    addSpeed(name, bare, await measure(gathering.server, gathering.client, { readers: "wait" }));
   }
   const { server, client } = sleeping.get(20)!;
   const perChunk = async (readers: LoadRun["readers"]) => {
@@ -107,7 +124,7 @@ for (let repeat = 0; repeat < REPEATS; repeat++) {
   health.push(...await watched);
   bareAnswers.push(...await watchedBare);
 }
-for (const { server, client } of [...sleeping.values(), floor]) {
+for (const { server, client } of [...sleeping.values(), gathering, floor]) {
   client.close();
   await server.stop();
 }
