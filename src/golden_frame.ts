@@ -40,7 +40,7 @@ export async function goldenFrame(
   );
   const wanted: RowResult[][] = [];
   for (const batch of rounds) wanted.push(await reference.step(batch));
-  const states = await Promise.all(used.map((slot) => reference.readState(slot)));
+  const states = await reference.readStates(used);
   const verdicts: Verdict[] = [];
   for (const [k, way] of [ways[0]!, ...ways].entries()) {
     way();
@@ -49,9 +49,8 @@ export async function goldenFrame(
       assert(wanted[round]!.length === given.length, "one result a row");
       verdicts.push(...wanted[round]!.map((result, i) => compareRows(result, given[i]!, k === 0)));
     }
-    for (const [i, slot] of used.entries()) {
-      verdicts.push(compareStates(states[i]!, await executor.readState(slot)));
-    }
+    const given = await executor.readStates(used);
+    verdicts.push(...states.map((state, i) => compareStates(state, given[i]!)));
   }
   return verdicts.reduce(worse);
 }

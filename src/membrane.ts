@@ -48,7 +48,7 @@ export async function membraneAt(question: MembraneQuestion): Promise<Membrane |
   for (let at = 0; at < step; at += frame) {
     await before.step([row(at, Math.min(step, at + frame))]);
   }
-  const state = step > 0 ? await before.readState(0) : null;
+  const state = step > 0 ? (await before.readStates([0]))[0]! : null;
   if (state !== null) await after.writeState(0, state);
   const probe = `${node.name}.v`;
   const [result] = await after.step([{ ...row(step, step + 1), record: [probe] }]);

@@ -91,8 +91,8 @@ export class CpuExecutor implements Executor {
   }
 
   // deno-lint-ignore require-await -- as above
-  async readState(slot: number): Promise<RowState> {
-    return this.#states.read(this.#committed(slot));
+  async readStates(slots: readonly number[]): Promise<RowState[]> {
+    return slots.map((slot) => this.#states.read(this.#committed(slot)));
   }
 
   // deno-lint-ignore require-await -- as above

@@ -71,8 +71,11 @@ export interface Executor {
    */
   readonly stepsAhead?: number;
   step(batch: readonly BatchRow[]): Promise<RowResult[]>;
-  /** State of a row after its last accepted step; a delay ring is given oldest first. */
-  readState(slot: number): Promise<RowState>;
+  /**
+   * States of rows after their last accepted steps, in the order asked for, each in memory of its own; a
+   * delay ring is given oldest first. The caller begins no step before they are there.
+   */
+  readStates(slots: readonly number[]): Promise<RowState[]>;
   /** Replaces a row's state. Throws, changing nothing, when names or sizes do not fit the plan. */
   writeState(slot: number, state: RowState): Promise<void>;
   /** Resolves when the executor can do no more work (device lost); never for CPU executors. */

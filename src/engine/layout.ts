@@ -24,11 +24,14 @@ export interface WorkingMemory {
   readonly scratchBytesMax: number;
   /** Bytes of upload, and of output, a submit. */
   readonly transferBytesMax: number;
+  /** Bytes of states a submit reads; more are read in several. */
+  readonly stateBytesMax: number;
 }
 
 export const WORKING_MEMORY: WorkingMemory = {
   scratchBytesMax: 64 << 20,
   transferBytesMax: 64 << 20,
+  stateBytesMax: 16 << 20,
 };
 
 export interface Layout {
@@ -39,6 +42,8 @@ export interface Layout {
   readonly tile: number;
   /** Rows one submit takes at most. */
   readonly rowsMax: number;
+  /** Rows whose states one submit reads at most. */
+  readonly statesMax: number;
   /** Words of one copy of a row's state. */
   readonly stateWords: number;
   /** Words of all delay rings of a row. */
@@ -67,7 +72,8 @@ export interface LayoutOptions {
 }
 
 export function layOut(plan: Plan, options: LayoutOptions): Layout {
-  const { slots, frame, memory: { scratchBytesMax, transferBytesMax } = WORKING_MEMORY } = options;
+  const { slots, frame, memory = WORKING_MEMORY } = options;
+  const { scratchBytesMax, transferBytesMax, stateBytesMax } = memory;
   const widths = plan.nodes.map((node) => node.op.op === "input" ? 0 : widthOf(node));
   const stepWords = widths.reduce((sum, width) => sum + width, 0);
   const fitting = Math.floor(scratchBytesMax / 4 / stepWords);
@@ -104,12 +110,14 @@ export function layOut(plan: Plan, options: LayoutOptions): Layout {
       Math.floor(transferBytesMax / Math.max(uploadBytes, outputBytes)),
     ),
   );
+  const stateRowBytes = 4 * (plan.stateWords + ringWords);
   return {
     plan,
     slots,
     frame,
     tile,
     rowsMax,
+    statesMax: Math.max(1, Math.floor(stateBytesMax / Math.max(4, stateRowBytes))),
     stateWords: plan.stateWords,
     ringWords,
     rings,

@@ -17,6 +17,8 @@ export interface ReadbackOptions {
   readonly device: GPUDevice;
   readonly mode: ReadbackMode;
   readonly bytes: number;
+  /** Staging buffers, taken in turn; 3 where left out. */
+  readonly buffers?: number;
   readonly clock?: Clock;
 }
 
@@ -33,13 +35,13 @@ export class Readback {
   /** When the results of the last `read` could be read, on the clock. */
   mappedAtMs = 0;
 
-  private constructor({ device, mode, bytes, clock }: ReadbackOptions) {
+  private constructor({ device, mode, bytes, buffers = 3, clock }: ReadbackOptions) {
     this.#mode = mode;
     this.#clock = clock ?? realClock;
     const size = Math.ceil(bytes / 4) * 4;
     const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
     this.#buffers = Array.from(
-      { length: 3 },
+      { length: buffers },
       () => device.createBuffer({ label: "readback", size, usage }),
     );
     // Once: what waits on this promise stays with it as long as the device works.
@@ -52,10 +54,9 @@ export class Readback {
   static async create(options: ReadbackOptions): Promise<Readback> {
     const readback = new Readback(options);
     if (options.mode === "eager") {
-      await Promise.all(readback.#buffers.map(async (buffer) => {
-        await buffer.mapAsync(GPUMapMode.READ);
-        buffer.unmap();
-      }));
+      const buffers = readback.#buffers;
+      await readback.#inTime(Promise.all(buffers.map((each) => each.mapAsync(GPUMapMode.READ))));
+      for (const buffer of buffers) buffer.unmap();
     }
     return readback;
   }
@@ -88,10 +89,10 @@ export class Readback {
     for (const buffer of this.#buffers) buffer.destroy();
   }
 
-  async #inTime(mapped: Promise<undefined>): Promise<void> {
-    if (this.#lost !== null) throw this.#lost;
-    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+  async #inTime(mapped: Promise<unknown>): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#giveUp = reject;
+    if (this.#lost !== null) reject(this.#lost);
     mapped.then(resolve, reject);
     const timer = this.#clock.after(TIMEOUT_MS, () => {
       reject(new GanglionError("device_lost", `The device did not answer for ${TIMEOUT_MS} ms`));

@@ -56,7 +56,7 @@ export class GpuExecutor implements Executor {
   readonly #choices: readonly KernelChoice[];
   #tuning: Tuning;
   readonly #upload: Upload;
-  readonly #state: StateAccess;
+  readonly #states: StateAccess;
   readonly #collector: Collector | null;
   /** By slot: which copy of its row is committed. */
   readonly #copies: Uint8Array;
@@ -78,7 +78,16 @@ export class GpuExecutor implements Executor {
     this.#tuning = untuned(this.#choices[0]!);
     const { state, rings } = this.#programs.resident;
     this.#upload = new Upload(this.#layout);
-    this.#state = new StateAccess(device, this.#layout, state, rings);
+    this.#states = new StateAccess({
+      device,
+      layout: this.#layout,
+      state,
+      rings,
+      copies: this.#copies,
+      readback: options.readback,
+      onSubmit: () => this.#collector?.submitted(),
+      throwFault: () => this.#throwFault(),
+    });
     const { collect, clock = realClock } = options;
     this.#collector = collect === undefined ? null : new Collector(collect, clock);
     this.#info = {
@@ -153,18 +162,18 @@ export class GpuExecutor implements Executor {
     }
   }
 
-  readState(slot: number): Promise<RowState> {
-    this.#collector?.submitted();
-    return this.#state.read(slot, this.#copies[slot]!);
+  readStates(slots: readonly number[]): Promise<RowState[]> {
+    return this.#states.read(slots);
   }
 
   // deno-lint-ignore require-await -- refusals reject, as the interface says
   async writeState(slot: number, state: RowState): Promise<void> {
-    this.#state.write(slot, this.#copies[slot]!, state);
+    this.#states.write(slot, state);
   }
 
   async close(): Promise<void> {
     this.#collector?.close();
+    this.#states.destroy();
     this.#programs.destroy();
     this.#device.destroy();
     await this.#device.lost;
@@ -191,11 +200,7 @@ export class GpuExecutor implements Executor {
     this.#device.queue.submit([encoder.finish()]);
     this.#collector?.submitted();
     const read = await readback.read(bytes);
-    if (this.#fault !== null) {
-      const fault = this.#fault;
-      this.#fault = null;
-      throw new GanglionError("device_lost", `The device reported an error: ${fault}`);
-    }
+    this.#throwFault();
     const results = rows.map((row, index) => {
       const at = index * program.outputWords;
       const stamped = read[at] === generation && read[at + 1] === row.steps &&
@@ -212,6 +217,14 @@ export class GpuExecutor implements Executor {
       readbackMs: readbackMs + realClock.now() - readback.mappedAtMs,
     };
     return results;
+  }
+
+  /** Throws what the device has reported, once. */
+  #throwFault(): void {
+    if (this.#fault === null) return;
+    const fault = this.#fault;
+    this.#fault = null;
+    throw new GanglionError("device_lost", `The device reported an error: ${fault}`);
   }
 
   /** The choices that this plan and device have, the best guess first; what is forced stands. */

@@ -85,9 +85,11 @@ export class ReferenceExecutor implements Executor {
   }
 
   // deno-lint-ignore require-await -- as above
-  async readState(slot: number): Promise<RowState> {
-    const row = this.#rows[slot];
-    return row ? stateFromRow(this.plan, row) : restState(this.plan);
+  async readStates(slots: readonly number[]): Promise<RowState[]> {
+    return slots.map((slot) => {
+      const row = this.#rows[slot];
+      return row ? stateFromRow(this.plan, row) : restState(this.plan);
+    });
   }
 
   // deno-lint-ignore require-await -- as above

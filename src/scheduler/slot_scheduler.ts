@@ -259,17 +259,12 @@ export class SlotScheduler {
 
   /** The session's state after the last frame that ran; rest when none did. Waits for a running step. */
   readState(session: Session): Promise<RowState> {
-    return this.#inTurn(() => this.#read(this.#record(session)));
+    return this.#inTurn(async () => (await this.#read([this.#record(session)]))[0]!);
   }
 
   /** As `readState`, of several sessions at once; null for those that are no longer open. */
   readStates(sessions: readonly Session[]): Promise<(RowState | null)[]> {
-    return this.#inTurn(() =>
-      Promise.all(sessions.map((session) => {
-        const record = this.#sessions.get(session.id);
-        return record === undefined ? Promise.resolve(null) : this.#read(record);
-      }))
-    );
+    return this.#inTurn(() => this.#read(sessions.map(({ id }) => this.#sessions.get(id))));
   }
 
   /** Replaces the session's state; its next frame continues from there. */
@@ -287,10 +282,19 @@ export class SlotScheduler {
     });
   }
 
-  #read({ session, fresh, resetNext }: SessionRecord): Promise<RowState> {
-    return fresh || resetNext
-      ? Promise.resolve(restState(this.executor.plan))
-      : this.executor.readState(session.slot);
+  /** Asks the executor once, for all that are not at rest when this begins. */
+  async #read(records: readonly (SessionRecord | undefined)[]): Promise<(RowState | null)[]> {
+    const slots: number[] = [];
+    const places = records.map((record) => {
+      if (record === undefined) return null;
+      if (record.fresh || record.resetNext) return "rest";
+      return slots.push(record.session.slot) - 1;
+    });
+    const read = slots.length === 0 ? [] : await this.executor.readStates(slots);
+    return places.map((place) => {
+      if (place === null) return null;
+      return place === "rest" ? restState(this.executor.plan) : read[place]!;
+    });
   }
 
   async #write(record: SessionRecord, state: RowState): Promise<void> {

@@ -1,8 +1,10 @@
 /**
  * What travels between the server's thread and the thread that owns the executor. A batch is one block:
  * three words a row, then the rows' inputs one after another. It moves by transfer, and so do the outputs;
- * what has to be cloned is a few fields a step, however many rows it has.
+ * what has to be cloned is a few fields a step, however many rows it has. States that are read are one
+ * block too: the plan's tensors in its order, row after row.
  */
+import { assert } from "../base/assert.ts";
 import { isPacked } from "../base/frames.ts";
 import { wordsOf } from "../base/numeric.ts";
 import type {
@@ -14,6 +16,7 @@ import type {
 } from "../engine/executor.ts";
 import type { ErrorCode, Facts } from "../base/errors.ts";
 import type { Plan } from "../model/plan.ts";
+import { stateTensors } from "../model/row_state.ts";
 
 /** The first message a thread gets. `settings` is for the program that runs in it. */
 export interface Opening {
@@ -36,7 +39,7 @@ export interface StepRequest {
 
 export type Request =
   | StepRequest
-  | { readonly type: "read"; readonly slot: number }
+  | { readonly type: "read"; readonly slots: readonly number[] }
   | { readonly type: "write"; readonly slot: number; readonly state: RowState }
   | { readonly type: "close" };
 
@@ -146,4 +149,34 @@ export function unpackResults(
     output: outputs.subarray(at, at += steps * outputSize),
     probes: probes?.[i] ?? NO_PROBES,
   }));
+}
+
+/** The states of rows as a block that may be transferred. */
+export function packStates(plan: Plan, states: readonly RowState[]): ArrayBuffer {
+  const tensors = stateTensors(plan);
+  const block = new Float32Array(
+    states.length * tensors.reduce((sum, { size }) => sum + size, 0),
+  );
+  let at = 0;
+  for (const state of states) {
+    for (const { name, size } of tensors) {
+      const tensor = state.tensors[name]!;
+      assert(tensor.length === size, "a state has the plan's sizes");
+      block.set(tensor, at);
+      at += size;
+    }
+  }
+  return block.buffer;
+}
+
+/** The states in a block, each tensor a copy: one that is kept must not keep the block. */
+export function unpackStates(plan: Plan, block: ArrayBuffer, rows: number): RowState[] {
+  const sizes = stateTensors(plan);
+  const values = new Float32Array(block);
+  let at = 0;
+  return Array.from({ length: rows }, () => {
+    const tensors: Record<string, Float32Array> = {};
+    for (const { name, size } of sizes) tensors[name] = values.slice(at, at += size);
+    return { tensors };
+  });
 }

@@ -20,6 +20,7 @@ import {
   type StepResult,
   type ToThread,
   unpackResults,
+  unpackStates,
 } from "./protocol.ts";
 
 /** A thread as the runtime gives it; `src/runtime/thread.ts` makes one. */
@@ -91,8 +92,9 @@ export class RemoteExecutor implements Executor {
     return unpackResults(result, batch, this.plan.outputSize);
   }
 
-  readState(slot: number): Promise<RowState> {
-    return this.#line.ask<RowState>({ type: "read", slot });
+  async readStates(slots: readonly number[]): Promise<RowState[]> {
+    const block = await this.#line.ask<ArrayBuffer>({ type: "read", slots });
+    return unpackStates(this.plan, block, slots.length);
   }
 
   async writeState(slot: number, state: RowState): Promise<void> {

@@ -1,4 +1,4 @@
-/** The other end of remote_executor.ts: answers for an executor, steps one after another. */
+/** The other end of remote_executor.ts: answers for an executor, one request after another. */
 import { GanglionError } from "../base/errors.ts";
 import type { Executor } from "../engine/executor.ts";
 import {
@@ -6,8 +6,8 @@ import {
   type FromThread,
   type Opening,
   packResults,
+  packStates,
   type Request,
-  type StepRequest,
   type ToThread,
   unpackBatch,
 } from "./protocol.ts";
@@ -33,14 +33,10 @@ export function serveExecutor(
     const { id } = request;
     try {
       const executor = await opened!;
-      if (request.type !== "step") {
-        return port.post({ type: "done", id, result: await ask(executor, request) });
-      }
       // Asked for before anybody knew that one before it would fail.
-      if (failed?.series === request.series) throw failed.error;
-      const results = await executor.step(unpackBatch(request, executor.plan.sampleSize));
-      const result = packResults(results, request, executor.phases);
-      port.post({ type: "done", id, result }, [result.outputs.buffer, result.block]);
+      if (request.type === "step" && failed?.series === request.series) throw failed.error;
+      const [result, transfer] = await ask(executor, request);
+      port.post({ type: "done", id, result }, transfer);
     } catch (error) {
       if (request.type === "step") failed = { series: request.series, error };
       port.post({ type: "error", id, failure: failureOf(error) });
@@ -50,12 +46,10 @@ export function serveExecutor(
   port.listen((message) => {
     // A step that does not end must not keep the executor from being closed.
     if (message.type === "close") return void answer(message);
-    if (message.type === "step") {
+    if (message.type !== "open") {
       last = last.then(() => answer(message));
       return;
     }
-    // States are asked for by the dozen, and on a device each may take a while to come.
-    if (message.type !== "open") return void last.then(() => answer(message));
     opened = open(message, (line) => port.post({ type: "say", line }));
     opened.then(({ info, slots, lost }) => {
       port.post({ type: "ready", info, slots });
@@ -64,14 +58,26 @@ export function serveExecutor(
   });
 }
 
-function ask(executor: Executor, request: Exclude<Request, StepRequest>): Promise<unknown> {
+/** The answer, and what of it moves instead of being cloned. */
+async function ask(
+  executor: Executor,
+  request: Request,
+): Promise<readonly [unknown, readonly ArrayBuffer[]]> {
+  const { plan } = executor;
   switch (request.type) {
-    case "read":
-      return executor.readState(request.slot);
+    case "step": {
+      const results = await executor.step(unpackBatch(request, plan.sampleSize));
+      const result = packResults(results, request, executor.phases);
+      return [result, [result.outputs.buffer, result.block]];
+    }
+    case "read": {
+      const states = packStates(plan, await executor.readStates(request.slots));
+      return [states, [states]];
+    }
     case "write":
-      return executor.writeState(request.slot, request.state);
+      return [await executor.writeState(request.slot, request.state), []];
     case "close":
-      return executor.close();
+      return [await executor.close(), []];
   }
 }
 

@@ -162,7 +162,7 @@ async function onePass(plan: Plan, input: Float32Array): Promise<Pass> {
   const reference = new ReferenceExecutor(plan, { slots: 1, frame: steps });
   const record = probesOf(plan).map(({ name }) => name);
   const [result] = await reference.step([{ slot: 0, steps, fresh: true, input, record }]);
-  const { tensors } = await reference.readState(0);
+  const { tensors } = (await reference.readStates([0]))[0]!;
   return { output: result!.output, probes: result!.probes, state: tensors };
 }
 
@@ -200,7 +200,7 @@ async function runCut(
     const parts = await Promise.all(futures.map((future) => future.result()));
     const wanted = passes[i]!;
     assertSameBits(joined(parts.map(({ data }) => data)), wanted.output, `output of stream ${i}`);
-    const { tensors } = await executor.readState(session.slot!);
+    const { tensors } = (await executor.readStates([session.slot!]))[0]!;
     for (const [name, tensor] of Object.entries(wanted.state)) {
       assertSameBits(tensors[name]!, tensor, `state ${name} of stream ${i}`);
     }

@@ -97,14 +97,14 @@ export function assertSameBits(given: Float32Array, wanted: Float32Array, what: 
   }
 }
 
-function assertSameState(given: RowState, wanted: RowState, what: string): void {
+export function assertSameState(given: RowState, wanted: RowState, what: string): void {
   assert.deepEqual(Object.keys(given.tensors).sort(), Object.keys(wanted.tensors).sort(), what);
   for (const [name, tensor] of Object.entries(wanted.tensors)) {
     assertSameBits(given.tensors[name]!, tensor, `${what}: ${name}`);
   }
 }
 
-async function withSubject(
+export async function withSubject(
   make: Make,
   plan: Plan,
   size: Size,
@@ -119,7 +119,7 @@ async function withSubject(
 }
 
 /** A stream that mixes spikes, real values, silence and everything on. */
-function stream(random: Random, plan: Plan, steps: number): Float32Array {
+export function stream(random: Random, plan: Plan, steps: number): Float32Array {
   const parts: number[] = [];
   while (parts.length < steps * plan.sampleSize) {
     const length = plan.sampleSize * random.int(1, 4);
@@ -178,7 +178,7 @@ async function runCut(
   }));
 }
 
-function eachPlan(
+export function eachPlan(
   name: string,
   plans: readonly Plan[],
   run: (make: Make, plan: Plan) => Promise<void>,
@@ -218,6 +218,9 @@ export const CONTRACT: readonly ContractCase[] = [
           return { slot, steps, fresh: round === 0, input, record: slot === 0 ? record : [] };
         });
         const [given, wanted] = await Promise.all([executor.step(rows), reference.step(rows)]);
+        const [states, wantedStates] = await Promise.all(
+          [executor, reference].map((each) => each.readStates([0, 1])),
+        );
         for (const slot of [0, 1]) {
           assertSameBits(given[slot]!.output, wanted[slot]!.output, `output of ${slot}`);
           const names = Object.keys(wanted[slot]!.probes);
@@ -225,11 +228,8 @@ export const CONTRACT: readonly ContractCase[] = [
           for (const name of names) {
             assertSameBits(given[slot]!.probes[name]!, wanted[slot]!.probes[name]!, name);
           }
-          assertSameState(
-            await executor.readState(slot),
-            await reference.readState(slot),
-            `state of ${slot} after round ${round}`,
-          );
+          const what = `state of ${slot} after round ${round}`;
+          assertSameState(states![slot]!, wantedStates![slot]!, what);
         }
       }
     });
@@ -266,11 +266,15 @@ export const CONTRACT: readonly ContractCase[] = [
           input: stream(random, plan, 25),
         });
         await executor.step([row(0, true), row(1, true), row(2, true)]);
-        const before = await executor.readState(1);
+        const before = (await executor.readStates([1]))[0]!;
         for (let round = 0; round < 40; round++) {
           await executor.step([row(2, false), row(0, false)]);
         }
-        assertSameState(await executor.readState(1), before, "after 1,000 steps of its neighbours");
+        assertSameState(
+          (await executor.readStates([1]))[0]!,
+          before,
+          "after 1,000 steps of its neighbours",
+        );
       });
     },
   ),
@@ -310,7 +314,7 @@ export const CONTRACT: readonly ContractCase[] = [
         const first = [row(0, true), row(1, true)];
         await Promise.all([executor.step(first), reference.step(first)]);
         for (const { stage, arm } of faults) {
-          const before = await executor.readState(0);
+          const before = (await executor.readStates([0]))[0]!;
           const lost = [row(0, false), row(1, false)];
           const disarm = arm();
           try {
@@ -318,7 +322,11 @@ export const CONTRACT: readonly ContractCase[] = [
           } finally {
             disarm();
           }
-          assertSameState(await executor.readState(0), before, `state after a fault at ${stage}`);
+          assertSameState(
+            (await executor.readStates([0]))[0]!,
+            before,
+            `state after a fault at ${stage}`,
+          );
           const next = [row(1, false), row(0, false)];
           const [given, wanted] = await Promise.all([executor.step(next), reference.step(next)]);
           for (const i of [0, 1]) {
@@ -440,9 +448,9 @@ export const CONTRACT: readonly ContractCase[] = [
           const half = 10 * plan.sampleSize;
           const [begin, rest] = [input.slice(0, half), input.slice(half)];
           await executor.step([{ slot: 0, steps: 10, fresh: true, input: begin }]);
-          const state = await executor.readState(0);
+          const state = (await executor.readStates([0]))[0]!;
           await executor.writeState(2, state);
-          assertSameState(await executor.readState(2), state, "written state");
+          assertSameState((await executor.readStates([2]))[0]!, state, "written state");
           const [a, b] = await executor.step([
             { slot: 0, steps: 10, fresh: false, input: rest },
             { slot: 2, steps: 10, fresh: false, input: rest },

@@ -56,9 +56,8 @@ export async function compareTeam(steps: number): Promise<void> {
         // Lets the helpers arrive.
         if (step % 10 === 0) await new Promise((resolve) => setTimeout(resolve, 20));
       }
-      for (let slot = 0; slot < SLOTS; slot++) {
-        assert.deepEqual(await team.readState(slot), await alone.readState(slot), plan.name);
-      }
+      const slots = Array.from({ length: SLOTS }, (_, slot) => slot);
+      assert.deepEqual(await team.readStates(slots), await alone.readStates(slots), plan.name);
     } finally {
       await team.close();
     }

@@ -32,11 +32,11 @@ async function compare(plan: Plan, inputs: readonly Float32Array[]): Promise<voi
     const row = { slot: 0, steps: STEPS, fresh: i === 0, input };
     const [[given], [wanted]] = await Promise.all([vector.step([row]), plain.step([row])]);
     expectSame(given!.output, wanted!.output, `${plan.name}, frame ${i}`);
-    const states = await Promise.all([vector.readState(0), plain.readState(0)]);
-    for (const name in states[1].tensors) {
-      expectSame(states[0].tensors[name]!, states[1].tensors[name]!, `${plan.name}, ${name}`);
+    const [[read], [state]] = await Promise.all([vector.readStates([0]), plain.readStates([0])]);
+    for (const name in state!.tensors) {
+      expectSame(read!.tensors[name]!, state!.tensors[name]!, `${plan.name}, ${name}`);
     }
-    await vector.writeState(0, states[1]);
+    await vector.writeState(0, state!);
   }
 }
 

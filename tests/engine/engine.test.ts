@@ -1,7 +1,7 @@
 /** What only the WebGPU engine does: several submits, programs, refusals. */
 import { afterEach, describe, expect, test } from "bun:test";
 import type { BatchRow } from "../../src/engine/executor.ts";
-import { layOut } from "../../src/engine/layout.ts";
+import { layOut, WORKING_MEMORY } from "../../src/engine/layout.ts";
 import { describeAdapter, GpuExecutor, openDevice } from "../../src/engine/mod.ts";
 import { type Plan, probesOf } from "../../src/model/plan.ts";
 import { ReferenceExecutor } from "../../src/reference/mod.ts";
@@ -42,7 +42,7 @@ describe("a batch larger than one submit", () => {
     test(plan.name, async () => {
       const size = { slots: 5, frame: 20 };
       const rowBytes = layOut(plan, size).scratchWords * 4;
-      const memory = { scratchBytesMax: rowBytes * 2, transferBytesMax: 1 << 20 };
+      const memory = { ...WORKING_MEMORY, scratchBytesMax: rowBytes * 2 };
       expect(layOut(plan, { ...size, memory }).rowsMax).toBe(2);
       const executor = await create(plan, { ...size, memory });
       const random = new Random(5);
@@ -58,10 +58,8 @@ describe("a batch larger than one submit", () => {
     test(`${plan.name}: one step a tile where memory is short`, async () => {
       const size = { slots: 2, frame: 6 };
       const { scratchWords, tile } = layOut(plan, size);
-      const memory = {
-        scratchBytesMax: Math.ceil(scratchWords / tile) * 4,
-        transferBytesMax: 1 << 20,
-      };
+      const scratchBytesMax = Math.ceil(scratchWords / tile) * 4;
+      const memory = { ...WORKING_MEMORY, scratchBytesMax };
       expect(layOut(plan, { ...size, memory }).tile).toBe(1);
       const random = new Random(6);
       await expectSame(

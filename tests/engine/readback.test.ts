@@ -26,8 +26,12 @@ async function open({ answers }: { answers: boolean }) {
   const lost = Promise.withResolvers<{ message: string }>();
   const timers = new Set<() => void>();
   let listeners = 0;
+  let refuses = false;
   const buffer = {
-    mapAsync: () => answers ? Promise.resolve() : new Promise(() => undefined),
+    mapAsync: () => {
+      if (refuses) return Promise.reject(new Error("refused"));
+      return answers ? Promise.resolve() : new Promise(() => undefined);
+    },
     getMappedRange: (_: number, bytes: number) => new ArrayBuffer(bytes),
     unmap: () => undefined,
   };
@@ -49,7 +53,10 @@ async function open({ answers }: { answers: boolean }) {
     },
   };
   const readback = await Readback.create({ device, mode: "awaited", bytes: 16, clock });
-  return { readback, lose: lost.resolve, timers, listeners: () => listeners };
+  const refuse = () => {
+    refuses = true;
+  };
+  return { readback, lose: lost.resolve, refuse, timers, listeners: () => listeners };
 }
 
 const failure = (read: Promise<unknown>) => read.then(() => "no failure", (e) => String(e));
@@ -71,6 +78,15 @@ test("a device that is lost ends the wait, and every later one", async () => {
   expect(await waiting).toContain("The device was lost: pulled out");
   expect(await failure(readback.read(16))).toContain("The device was lost: pulled out");
   expect(timers.size).toBe(0);
+});
+
+test("a map that fails after the loss is nobody's unhandled rejection", async () => {
+  const { readback, lose, refuse } = await open({ answers: true });
+  lose({ message: "pulled out" });
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  refuse();
+  expect(await failure(readback.read(16))).toContain("pulled out");
+  await new Promise((resolve) => setTimeout(resolve, 0)); // what is unhandled is told now
 });
 
 test("a device that does not answer ends the wait", async () => {

@@ -142,7 +142,7 @@ test("a state that cannot be read makes /livez fail too; with 0 nothing does", a
     const world = makeWorld({ limits: { stepSecondsMax } });
     const id = await world.open();
     await world.post(id, step, "?wait=true");
-    world.executor.readState = () => new Promise(() => undefined);
+    world.executor.readStates = () => new Promise(() => undefined);
     void world.send(`/v1/sessions/${id}/state`);
     await world.clock.advance(90_000);
     expect((await world.send("/livez")).status).toBe(status);

@@ -187,7 +187,7 @@ export class Client {
       const offset = now.offset + steps;
       const isDone = offset === chunk!.steps;
       expect(step).toBe(now.step + steps);
-      const state = await this.#twin.readState(0);
+      const state = (await this.#twin.readStates([0]))[0]!;
       const [seq, at] = isDone ? [now.seq + 1, 0] : [now.seq, offset];
       this.history.push({ epoch, step, state, seq, offset: at });
     } else if (event.kind === "error") {

@@ -10,10 +10,11 @@ import { interleavedCases } from "../scheduler/interleaved_case.ts";
 import { SERVER } from "../scheduler/server_cases.ts";
 import { traceCases } from "../conformance/trace_cases.ts";
 import { CONTRACT, type ContractCase } from "../contract/cases.ts";
+import { STATES } from "../contract/state_cases.ts";
 import { choiceCases } from "../engine/choice_cases.ts";
 
 export const SUITES = {
-  contract: () => CONTRACT,
+  contract: () => [...CONTRACT, ...STATES],
   server: () => [...SERVER, ...interleavedCases()],
   conformance: () => [
     ...fixtureCases(),

@@ -1,7 +1,10 @@
-/** A thread whose executor fails a step of 3 steps, dies in one of 4, and never ends one of 5. */
+/**
+ * A thread whose executor fails a step of 3 steps, dies in one of 4, and never ends one of 5; it fails to
+ * read 3 states, and takes its time for 4.
+ */
 import { CpuExecutor } from "../../src/cpu/mod.ts";
 import { GanglionError } from "../../src/base/errors.ts";
-import type { BatchRow, RowResult, StepPhases } from "../../src/engine/executor.ts";
+import type { BatchRow, RowResult, RowState, StepPhases } from "../../src/engine/executor.ts";
 import { ownPort } from "../../src/runtime/mod.ts";
 import { type FromThread, serveExecutor, type ToThread } from "../../src/thread/mod.ts";
 
@@ -21,6 +24,12 @@ class Failing extends CpuExecutor {
     // Of one step it tells how long the parts took.
     this.phases = steps === 2 ? { uploadMs: 1, computeMs: 2, readbackMs: 3 } : undefined;
     return super.step(batch);
+  }
+
+  override async readStates(slots: readonly number[]): Promise<RowState[]> {
+    if (slots.length === 3) throw new GanglionError("device_lost", "no states");
+    if (slots.length === 4) await new Promise((resolve) => setTimeout(resolve, 50));
+    return super.readStates(slots);
   }
 }
 

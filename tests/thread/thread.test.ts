@@ -5,6 +5,7 @@ import type { BatchRow } from "../../src/engine/executor.ts";
 import { startThread } from "../../src/runtime/mod.ts";
 import { type FromThread, RemoteExecutor, type ToThread } from "../../src/thread/mod.ts";
 import { CONTRACT } from "../contract/cases.ts";
+import { STATES } from "../contract/state_cases.ts";
 import { mlpPlan } from "../support/plans.ts";
 
 const CASE_MS = 60_000;
@@ -12,7 +13,8 @@ const PLAN = mlpPlan(1, "lif", 0);
 
 describe("executor contract: cpu in a thread", () => {
   // Faults are armed inside an executor, which is out of reach here; see the tests below.
-  for (const { name, run } of CONTRACT.filter(({ name }) => !name.startsWith("3.6"))) {
+  const cases = [...CONTRACT, ...STATES].filter(({ name }) => !name.startsWith("3.6"));
+  for (const { name, run } of cases) {
     test(name, () =>
       run(async (plan, size) => ({
         executor: await chooseInThread(plan, { ...size, device: "cpu" }),
@@ -79,7 +81,7 @@ test("steps asked for ahead run in order, and fail with the one that fails, unti
     executor.step([row(2)]),
     executor.step([row(3)]),
     executor.step([{ ...row(1), fresh: false }]),
-    executor.readState(0),
+    executor.readStates([0]),
   ]);
   expect(outcomes.map(({ status }) => status))
     .toEqual(["fulfilled", "rejected", "rejected", "fulfilled"]);
@@ -87,12 +89,39 @@ test("steps asked for ahead run in order, and fail with the one that fails, unti
     expect(outcome).toMatchObject({ reason: { code: "step_failed", message: "no luck" } });
   }
   await other.step([row(2)]);
-  expect(await executor.readState(0)).toEqual(await other.readState(0));
+  expect(await executor.readStates([0])).toEqual(await other.readStates([0]));
   const [again, wanted] = await Promise.all(
     [executor, other].map((each) => each.step([{ ...row(1), fresh: false }])),
   );
   expect(again).toEqual(wanted!);
   await Promise.all([executor.close(), other.close()]);
+});
+
+test("states arrive in memory of their own, and their error with its code", async () => {
+  const executor = await openFailing("failing_thread.ts");
+  await executor.step([row(2)]);
+  const states = await executor.readStates([0, 0]);
+  expect(states.length).toBe(2);
+  for (const tensor of states.flatMap(({ tensors }) => Object.values(tensors))) {
+    expect(tensor.buffer.byteLength).toBe(tensor.byteLength);
+  }
+  const error: unknown = await executor.readStates([0, 0, 0]).then(() => null, (each) => each);
+  expect(error).toMatchObject({ code: "device_lost", message: "no states" });
+  expect(await executor.readStates([0, 0])).toEqual(states);
+  await executor.close();
+});
+
+test("a step that is asked for after states waits for them", async () => {
+  const executor = await openFailing("failing_thread.ts");
+  await executor.step([row(2)]);
+  const states = await executor.readStates([0]);
+  // Four are read late.
+  const slow = executor.readStates([0, 0, 0, 0]);
+  const step = executor.step([{ ...row(2), fresh: false }]);
+  expect((await slow)[3]).toEqual(states[0]!);
+  await step;
+  expect((await executor.readStates([0]))[0]).not.toEqual(states[0]!);
+  await executor.close();
 });
 
 test("close rejects a step that will not end, and the executor counts as lost", async () => {

@@ -48,7 +48,7 @@ async function play(make: Make, slots: number, slot: number, frame: number): Pro
       const [result] = await executor.step([{ slot, steps, fresh: t === 0, input }]);
       outputs.push(...result!.output);
     }
-    const { tensors } = await executor.readState(slot);
+    const { tensors } = (await executor.readStates([slot]))[0]!;
     return { output: Float32Array.from(outputs), state: tensors };
   } finally {
     await executor.close();
@@ -300,7 +300,7 @@ async function moved(make: Make): Promise<void> {
   try {
     const row = { slot: 0, steps: half, fresh: true, input: stream.slice(0, 2 * half) };
     const [first] = await a.executor.step([row]);
-    await b.executor.writeState(2, await a.executor.readState(0));
+    await b.executor.writeState(2, (await a.executor.readStates([0]))[0]!);
     const rest = { slot: 2, steps: half, fresh: false, input: stream.slice(2 * half) };
     const [second] = await b.executor.step([rest]);
     const output = Float32Array.from([...first!.output, ...second!.output]);

@@ -133,9 +133,9 @@ export class FaultyExecutor implements Executor {
   }
 
   // deno-lint-ignore require-await -- refusals reject
-  async readState(slot: number) {
+  async readStates(slots: readonly number[]) {
     this.#assertThere();
-    return this.#inner.readState(slot);
+    return this.#inner.readStates(slots);
   }
   // deno-lint-ignore require-await -- refusals reject
   async writeState(slot: number, state: Parameters<Executor["writeState"]>[1]) {
