@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { GanglionError } from "../../src/base/errors.ts";
 import { compilePlan, graphOf, type Plan } from "../../src/model/mod.ts";
+import { restState } from "../../src/model/row_state.ts";
 import { CancelledError, type Future } from "../../src/scheduler/future.ts";
 import { type Outputs, type Session, SlotScheduler } from "../../src/scheduler/slot_scheduler.ts";
 import { assertClose } from "../conformance/run.ts";
@@ -217,6 +218,26 @@ export const SERVER: readonly ContractCase[] = [
     a.reset();
     const state = await server.readState(a);
     for (const tensor of Object.values(state.tensors)) assert.ok(tensor.every((x) => x === 0));
+  }),
+  serving("3.2 states of several sessions are one question", 4, async (server, { executor }) => {
+    const [a, b, c, d] = [server.open(), server.open(), server.open(), server.open()];
+    for (const [i, session] of [a, c, d].entries()) server.submit(session, A[i]!);
+    await server.run();
+    const alone = [await server.readState(a), await server.readState(c)];
+    d.reset(); // and b has not begun
+    const asked: (readonly number[])[] = [];
+    const { readStates } = executor;
+    executor.readStates = (slots) => {
+      asked.push(slots);
+      return readStates.call(executor, slots);
+    };
+    const rest = restState(executor.plan);
+    const states = server.readStates([c, b, a, d]);
+    assert.deepEqual(await server.readStates([b, d]), [rest, rest]);
+    assert.deepEqual(await states, [alone[1], rest, alone[0], rest]);
+    server.close(b);
+    assert.deepEqual(await server.readStates([b, a]), [null, alone[0]]);
+    assert.deepEqual(asked, [[2, 0], [0]]);
   }),
   serving("3.6 a reset whose step fails is not forgotten", 1, async (server, { faults }) => {
     const a = server.open();
