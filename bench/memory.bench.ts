@@ -104,13 +104,15 @@ function collect(): void {
   else gc?.({ type: "major" });
 }
 
-/** Milliseconds of each collection that the executor forces in this thread. */
+/** Milliseconds of each collection that the executor forces in this thread, and what was resident after the last. */
 const collections: number[] = [];
+let residentAfter: number | null = null;
 if (gc) {
   scope.gc = (options) => {
     const begin = performance.now();
     gc(options);
     collections.push(performance.now() - begin);
+    residentAfter = process.memoryUsage().rss;
   };
 }
 
@@ -150,7 +152,8 @@ for (let done = 0; done < frames;) {
   const until = Math.min(frames, done + Math.ceil(frames / SAMPLES));
   for (; done < until; done += SESSIONS) await run();
   const minutes = (performance.now() - begin) / 60_000;
-  const { rss: resident } = process.memoryUsage();
+  // Between two forced collections it grows by what they free: the lower end of that saw is what counts.
+  const resident = residentAfter ?? process.memoryUsage().rss;
   // On Deno only at both ends: in between, a collection would free what is to be seen growing.
   if (Bun || samples.length === 0 || done >= frames) collect();
   samples.push({ frames: done, minutes, heap: process.memoryUsage().heapUsed, resident });
