@@ -61,10 +61,10 @@ export class Chunk {
   #ring: Outbox | null = null;
   #ringFrom = 0; // index of its first output in the ring; -1 when that was lost with an older process
   #ringTo = 0; // index after its last output
-  #waiting = 0; // calls of `wait` that have not returned
-  #gathered: GatheredOutputs | null = null; // all so far, while somebody waits
   #error: GanglionError | null = null;
-  readonly #waiters = new Set<() => void>();
+  /** Who waits, and all outputs so far for them; most chunks have nobody. */
+  #waiters: Set<() => void> | null = null;
+  #gathered: GatheredOutputs | null = null;
 
   constructor(seq: number, input: ChunkInput, plan: { startStep: number; epoch: number }) {
     this.seq = seq;
@@ -162,20 +162,16 @@ export class Chunk {
     signal?: () => AbortSignal,
   ): Promise<ChunkOutputs | null> {
     if (this.#error !== null) throw this.#error;
+    if (this.finished) return this.#gather().all;
     const gathered = this.#gathered ??= this.#gather();
-    this.#waiting++;
-    try {
-      if (!this.finished) await this.#endOrTimeout(clock, timeoutMs, signal);
-      if (!this.finished) return null;
-      if (this.#error as GanglionError | null) throw this.#error;
-      return gathered.all;
-    } finally {
-      if (--this.#waiting === 0) this.#gathered = null;
-    }
+    const hasEnded = await this.#endsWithin(clock, timeoutMs, signal);
+    if (this.#error as GanglionError | null) throw this.#error;
+    return hasEnded ? gathered.all : null;
   }
 
-  #endOrTimeout(clock: Clock, timeoutMs: number, signal?: () => AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
+  /** Whether it had ended when the wait was over: what comes afterwards is gathered for nobody. */
+  #endsWithin(clock: Clock, timeoutMs: number, signal?: () => AbortSignal): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
     // One timer, since most waits end before the first of these times.
     const firstMs = Math.min(timeoutMs, LEAVING_MS);
     let timer = clock.after(firstMs, () => {
@@ -187,15 +183,18 @@ export class Chunk {
     });
     const wake = () => {
       timer.cancel();
-      this.#waiters.delete(wake);
-      resolve();
+      resolve(this.finished);
+      // Also the client that leaves later comes here.
+      if (!this.#waiters?.delete(wake) || this.#waiters.size > 0) return;
+      this.#waiters = null;
+      this.#gathered = null;
     };
-    this.#waiters.add(wake);
+    (this.#waiters ??= new Set()).add(wake);
     return promise;
   }
 
   #wakeWaiters(): void {
-    for (const wake of this.#waiters) wake();
+    for (const wake of this.#waiters ?? []) wake();
   }
 
   #end(state: ChunkState, error: GanglionError | null): void {

@@ -142,3 +142,36 @@ test("a chunk's outputs are let go with the ring, unless somebody waits", async 
   push(alone, 5);
   await expect(alone.wait(clock, 1000)).rejects.toMatchObject({ code: "outputs_gone" });
 });
+
+test("a wait that is over gets nothing, though the chunk ends before it is told", async () => {
+  const timers: (() => void)[] = [];
+  const after = (_: number, run: () => void) => {
+    timers.push(run);
+    return { cancel() {} };
+  };
+  const clock = { now: () => 0, wallMs: () => 0, after };
+  const outbox = new Outbox(1e6, false);
+  const push = (chunk: Chunk, step: number) => {
+    const event = output(step, 1);
+    outbox.push(event);
+    chunk.ran(event, outbox);
+  };
+  const chunk = chunkOf(3);
+  push(chunk, 1);
+  const [short, long] = [chunk.wait(clock, 10), chunk.wait(clock, 500)];
+  push(chunk, 2);
+  timers[0]!();
+  push(chunk, 3);
+  const all = Float32Array.of(1, 2, 3);
+  expect(await short).toBeNull();
+  expect((await long)!.data).toEqual(all);
+  expect((await chunk.wait(clock, 10))!.data).toEqual(all);
+
+  const alone = chunkOf(2);
+  push(alone, 4);
+  const only = alone.wait(clock, 10);
+  timers.at(-1)!();
+  push(alone, 5);
+  expect(await only).toBeNull();
+  expect((await alone.wait(clock, 10))!.data).toEqual(Float32Array.of(4, 5));
+});
